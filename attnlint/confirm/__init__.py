@@ -1,0 +1,1 @@
+"""The confirmation: a finding is run before and after its fix."""

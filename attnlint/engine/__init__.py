@@ -1,0 +1,1 @@
+"""The engine: the abstract interpreter that derives attention sites from source."""

@@ -1,0 +1,1 @@
+"""Output formats of `attnlint check` and `attnlint sites`."""
