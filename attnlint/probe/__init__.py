@@ -1,1 +1,60 @@
-"""The runtime probe."""
+"""The probe: measure in a running program the scale that each attention really applies.
+
+Importing this package imports neither PyTorch nor NumPy; names are looked up when they are used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attnlint.probe.blackbox import Measurement, measure_scale
+    from attnlint.probe.decorators import checked, install
+    from attnlint.probe.errors import AttentionFault, AttentionFaultWarning
+    from attnlint.probe.expect import Expect
+    from attnlint.probe.numpy_backend import array, call
+    from attnlint.probe.report import Report
+    from attnlint.probe.values import Factor, Site
+    from attnlint.probe.watching import watch
+
+_HOMES = {
+    "AttentionFault": "errors",
+    "AttentionFaultWarning": "errors",
+    "Expect": "expect",
+    "Factor": "values",
+    "Measurement": "blackbox",
+    "Report": "report",
+    "Site": "values",
+    "array": "numpy_backend",
+    "call": "numpy_backend",
+    "checked": "decorators",
+    "install": "decorators",
+    "measure_scale": "blackbox",
+    "watch": "watching",
+}
+
+__all__ = [
+    "AttentionFault",
+    "AttentionFaultWarning",
+    "Expect",
+    "Factor",
+    "Measurement",
+    "Report",
+    "Site",
+    "array",
+    "call",
+    "checked",
+    "install",
+    "measure_scale",
+    "watch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
