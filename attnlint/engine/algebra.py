@@ -1,0 +1,300 @@
+"""The symbolic algebra: monomials over dimension symbols, opaque sums, and facts that unify symbols.
+
+A monomial is `c · ∏ sᵢ^eᵢ` with a number `c`, symbols `sᵢ` and rational exponents `eᵢ`; sizes of axes, scale factors and
+ratios are all monomials. A sum of different monomials (`nope_dim + rope_dim`) is one opaque symbol compared by structure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+# How much a symbol is known to be independent of others. Two different PARAMETER or CONFIG symbols can differ, since a user sets them;
+# an AXIS of an argument or an OPAQUE value may well equal any other symbol, so an inequality with one proves nothing.
+PARAMETER = "parameter"  # an argument of a constructor or function
+CONFIG = "config"  # an attribute of a configuration object
+AXIS = "axis"  # the size of one axis of a tensor that was handed in
+OPAQUE = "opaque"  # a value the interpreter could not follow
+LEARNED = "learned"  # a trained or buffered factor
+SUM = "sum"  # a sum of monomials
+
+# Solving a fact replaces the symbol that says least.
+_ELIMINATION = {OPAQUE: 0, AXIS: 1, CONFIG: 2, PARAMETER: 3}
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A named quantity. `key` is its identity, `name` what messages print; a SUM also holds its terms."""
+
+    key: str
+    name: str = field(compare=False)
+    kind: str = field(compare=False, default=PARAMETER)
+    terms: tuple[Monomial, ...] = field(compare=False, default=())
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _close(a: float, b: float) -> bool:
+    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """`coefficient · ∏ symbol^exponent`; `powers` is sorted by symbol key and holds no zero exponent."""
+
+    coefficient: float = 1.0
+    powers: tuple[tuple[Symbol, Fraction], ...] = ()
+
+    # --- construction
+
+    @staticmethod
+    def number(value: float) -> Monomial:
+        return Monomial(float(value))
+
+    @staticmethod
+    def of(symbol: Symbol) -> Monomial:
+        return Monomial(1.0, ((symbol, Fraction(1)),))
+
+    # --- arithmetic
+
+    def __mul__(self, other: Monomial) -> Monomial:
+        if not other.powers:
+            return Monomial(self.coefficient * other.coefficient, self.powers)
+        if not self.powers:
+            return Monomial(self.coefficient * other.coefficient, other.powers)
+        merged = dict(self.powers)
+        for symbol, exponent in other.powers:
+            merged[symbol] = merged.get(symbol, Fraction(0)) + exponent
+        return Monomial(self.coefficient * other.coefficient, _sorted_powers(merged.items()))
+
+    def __truediv__(self, other: Monomial) -> Monomial:
+        return self * other.power(Fraction(-1))
+
+    def power(self, exponent: Fraction) -> Monomial:
+        """Raise to a rational power; a non-positive coefficient under a root, and 1/0, give nan (never equal to anything)."""
+        try:
+            coefficient = self.coefficient ** float(exponent)
+        except (ZeroDivisionError, OverflowError):
+            coefficient = math.nan
+        if isinstance(coefficient, complex):
+            coefficient = math.nan
+        return Monomial(coefficient, tuple((symbol, power * exponent) for symbol, power in self.powers) if exponent else ())
+
+    def root(self) -> Monomial:
+        return self.power(Fraction(1, 2))
+
+    # --- tests
+
+    @property
+    def is_number(self) -> bool:
+        return not self.powers
+
+    def equals(self, other: Monomial) -> bool:
+        return self.powers == other.powers and _close(self.coefficient, other.coefficient)
+
+    @property
+    def is_one(self) -> bool:
+        return not self.powers and _close(self.coefficient, 1.0)
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        return tuple(symbol for symbol, _ in self.powers)
+
+    def exponent_of(self, symbol: Symbol) -> Fraction:
+        return dict(self.powers).get(symbol, Fraction(0))
+
+    def divides(self, other: Monomial) -> bool:
+        """Whether other / self is a whole monomial: no negative or fractional exponent, a whole coefficient."""
+        quotient = other / self
+        return all(exponent > 0 and exponent.denominator == 1 for _, exponent in quotient.powers) and (
+            quotient.coefficient >= 1 and _close(quotient.coefficient, round(quotient.coefficient))
+        )
+
+    def replace(self, substitute: Callable[[Symbol], Monomial | None]) -> Monomial:
+        """Replace symbols by monomials (None keeps a symbol)."""
+        result = Monomial(self.coefficient)
+        for symbol, exponent in self.powers:
+            found = substitute(symbol)
+            result = result * (Monomial(1.0, ((symbol, exponent),)) if found is None else found.power(exponent))
+        return result
+
+    def __str__(self) -> str:
+        return format_monomial(self)
+
+
+ONE = Monomial()
+
+
+def _sorted_powers(items: Iterable[tuple[Symbol, Fraction]]) -> tuple[tuple[Symbol, Fraction], ...]:
+    return tuple(sorted(((symbol, exponent) for symbol, exponent in items if exponent), key=lambda item: item[0].key))
+
+
+def _format_exponent(exponent: Fraction) -> str:
+    return "" if exponent == 1 else f"^{exponent}"
+
+
+def format_number(value: float) -> str:
+    if math.isnan(value):
+        return "undefined"
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    if _close(value, round(value)) and abs(value) < 1e15:
+        return str(round(value))
+    squared = value * value
+    if value > 0:
+        fraction = Fraction(value).limit_denominator(4096)
+        if _close(float(fraction), value):
+            return str(fraction)
+        fraction = Fraction(squared).limit_denominator(4096)
+        if _close(float(fraction), squared):
+            root = _format_root(fraction)
+            if root:
+                return root
+    return f"{value:.6g}"
+
+
+def _format_root(fraction: Fraction) -> str | None:
+    if fraction.numerator == 1:
+        return f"{fraction.denominator}^-1/2"
+    if fraction.denominator == 1:
+        return f"{fraction.numerator}^1/2"
+    return f"({fraction})^1/2"
+
+
+@lru_cache(maxsize=4096)
+def format_monomial(value: Monomial) -> str:
+    """Print as `8 · head_dim^-1/2`; exact fractions and roots where the coefficient is one."""
+    parts = [] if _close(value.coefficient, 1.0) and value.powers else [format_number(value.coefficient)]
+    positive = [item for item in value.powers if item[1] > 0]
+    negative = [item for item in value.powers if item[1] < 0]
+    parts += [f"{symbol.name}{_format_exponent(exponent)}" for symbol, exponent in positive + negative]
+    return " · ".join(parts)
+
+
+# --- sums
+
+
+def add(*terms: Monomial) -> Monomial:
+    """Add monomials. Like terms merge; what stays different becomes one SUM symbol with common factors pulled out."""
+    flat: list[Monomial] = []
+    for term in terms:
+        flat.extend(_expand(term))
+    merged: dict[tuple[tuple[Symbol, Fraction], ...], float] = {}
+    for term in flat:
+        merged[term.powers] = merged.get(term.powers, 0.0) + term.coefficient
+    kept = [Monomial(coefficient, powers) for powers, coefficient in merged.items() if not _close(coefficient, 0.0)]
+    if not kept:
+        return Monomial.number(0)
+    if len(kept) == 1:
+        return kept[0]
+    common = _common_factor(kept)
+    inner = sorted((term / common for term in kept), key=_term_order)
+    lead = inner[0].coefficient
+    if lead < 0:  # x - y and y - x share one symbol
+        common, inner = common * Monomial(-1.0), [term * Monomial(-1.0) for term in inner]
+    text = " + ".join(format_monomial(term) for term in inner).replace("+ -", "- ")
+    key = "sum:" + "+".join(f"{term.coefficient:.12g}*" + "*".join(f"{s.key}^{e}" for s, e in term.powers) for term in inner)
+    return common * Monomial.of(Symbol(key, f"({text})", SUM, tuple(inner)))
+
+
+def _term_order(term: Monomial) -> tuple[int, tuple[str, ...]]:
+    return (len(term.powers) == 0, tuple(symbol.key for symbol in term.symbols))
+
+
+def _expand(term: Monomial) -> list[Monomial]:
+    """A sum to the first power, times a common factor, is its terms."""
+    for symbol, exponent in term.powers:
+        if symbol.kind == SUM and exponent == 1:
+            rest = term / Monomial.of(symbol)
+            return [rest * inner for inner in symbol.terms]
+    return [term]
+
+
+def _common_factor(terms: list[Monomial]) -> Monomial:
+    shared: dict[Symbol, Fraction] = dict(terms[0].powers)
+    for term in terms[1:]:
+        powers = dict(term.powers)
+        shared = {
+            symbol: min(exponent, powers[symbol]) if exponent > 0 else max(exponent, powers[symbol])
+            for symbol, exponent in shared.items()
+            if symbol in powers and (exponent > 0) == (powers[symbol] > 0)
+        }
+    numbers = [term.coefficient for term in terms]
+    divisor = 1.0
+    if all(_close(number, round(number)) and round(number) for number in numbers):
+        divisor = float(math.gcd(*(round(number) for number in numbers)))
+    return Monomial(divisor, _sorted_powers(shared.items()))
+
+
+def subtract(a: Monomial, b: Monomial) -> Monomial:
+    return add(a, b * Monomial(-1.0))
+
+
+# --- facts
+
+
+class Facts:
+    """Equalities between symbols, learned from assertions, views and layers: `head_dim · heads = d_model`."""
+
+    def __init__(self) -> None:
+        self._known: dict[Symbol, Monomial] = {}
+
+    def copy(self) -> Facts:
+        other = Facts()
+        other._known = dict(self._known)
+        return other
+
+    def normalise(self, value: Monomial) -> Monomial:
+        """Replace every symbol that a fact defines, inside sums too."""
+        if not self._known and not any(symbol.kind == SUM for symbol in value.symbols):
+            return value
+        for _ in range(50):  # facts are acyclic by construction; the bound is for safety alone
+            replaced = value.replace(self._substitute)
+            if replaced == value:
+                return value
+            value = replaced
+        return value
+
+    def _substitute(self, symbol: Symbol) -> Monomial | None:
+        found = self._known.get(symbol)
+        if found is not None:
+            return found
+        if symbol.kind == SUM:
+            terms = [self.normalise(term) for term in symbol.terms]
+            if any(new != old for new, old in zip(terms, symbol.terms, strict=True)):
+                return add(*terms)
+        return None
+
+    def equal(self, a: Monomial, b: Monomial) -> bool:
+        """Whether the two are proved equal."""
+        return a.equals(b) or self.normalise(a).equals(self.normalise(b))
+
+    def learn(self, a: Monomial, b: Monomial) -> bool:
+        """Take `a = b` as a fact where it can be solved for a symbol; False where it contradicts or cannot be solved."""
+        ratio = self.normalise(a / b)
+        if ratio.is_one:
+            return True
+        best = None
+        for symbol, exponent in ratio.powers:
+            rank = _ELIMINATION.get(symbol.kind)
+            if rank is None:
+                continue
+            solution = (Monomial(ratio.coefficient, tuple(item for item in ratio.powers if item[0] != symbol))).power(-1 / exponent)
+            if math.isnan(solution.coefficient) or solution.coefficient <= 0 or _mentions(solution, symbol):
+                continue
+            whole = all(power.denominator == 1 for _, power in solution.powers)
+            if whole and (best is None or rank < best[0]):
+                best = (rank, symbol, solution)
+        if best is None:
+            return False
+        _, symbol, solution = best
+        self._known[symbol] = solution
+        return True
+
+
+def _mentions(value: Monomial, symbol: Symbol) -> bool:
+    return any(found == symbol or any(_mentions(term, symbol) for term in found.terms) for found in value.symbols)
