@@ -1,0 +1,71 @@
+"""Writing a file in one step: whoever looks sees the old bytes or the new ones, never half of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+
+from attnlint.config import ConfigError
+
+
+class WriteRefused(Exception):
+    """A file was not written; the text says why."""
+
+
+def replace_file(path: str, data: bytes) -> None:
+    """Writes `data` to `path` through a temporary file beside it. Raises ConfigError where that cannot be done."""
+    try:
+        _swap(path, data, None)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def rewrite_source(path: str, data: bytes, read: bytes) -> None:
+    """Puts `data` in the place of the bytes that were `read`; keeps the mode, and writes through a symbolic link to its target.
+
+    Raises WriteRefused where the file is read-only, gone, or no longer holds what was read.
+    """
+    target = os.path.realpath(path)
+    try:
+        status = os.stat(target)
+        if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
+            raise WriteRefused("is read-only: not fixed")
+        with open(target, "rb") as file:
+            if file.read() != read:
+                raise WriteRefused("has changed since it was read: not fixed; run attnlint again")
+        if status.st_nlink > 1:
+            _overwrite_linked(target, data)
+        else:
+            _swap(target, data, status)
+    except OSError as error:
+        raise WriteRefused(f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _overwrite_linked(target: str, data: bytes) -> None:
+    raise WriteRefused("has several names (hard links): not fixed, since one of them would keep the old text; fix a copy of its own")
+
+
+def _swap(target: str, data: bytes, status: os.stat_result | None) -> None:
+    folder = os.path.dirname(target) or "."
+    handle, temporary = tempfile.mkstemp(prefix=".attnlint-", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if status is not None:
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+            if hasattr(os, "chown"):
+                with contextlib.suppress(OSError):
+                    os.chown(temporary, status.st_uid, status.st_gid)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,193 @@
+"""What rules there are: codes, names and whether they are on; loads the rules themselves only when something depends on them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from attnlint.config import ConfigError, suggestion
+
+HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Fix safety", "References")
+DOCS_URL = "https://attnlint.readthedocs.io/rules/"
+
+
+@dataclass(frozen=True)
+class RuleMeta:
+    """What the front end needs to know of a rule."""
+
+    code: str
+    name: str
+    preview: bool
+    default_on: bool
+    docs: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of what it does."""
+        text = sections(self.docs).get("What it does", self.docs)
+        return " ".join(text.split("\n\n")[0].split())
+
+    @property
+    def url(self) -> str:
+        return f"{DOCS_URL}{self.name}/"
+
+
+class UnusedSuppression:
+    """## What it does
+    Reports a suppression comment that suppresses nothing.
+
+    ## Why is this bad
+    A suppression that outlives its finding hides the next one, and tells a reader of a fault that is not there.
+
+    ## Example
+    ```python
+    weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)  # attnlint: ignore[missing-scale]
+    ```
+
+    ## Use instead
+    ```python
+    weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
+    ```
+
+    ## Fix safety
+    Safe: only the comment goes.
+
+    ## References
+    - `attnlint check --add-ignore "reason"` writes suppressions for what is found.
+    """
+
+    code = "ATT001"
+    name = "unused-suppression"
+    preview = False
+    default_on = True
+
+
+class SyntaxErrors:
+    """## What it does
+    Reports a file, or a notebook's cell, that does not parse, at the place that Python's own compiler names.
+
+    ## Why is this bad
+    Nothing in it can be judged: silence about such a file would read as approval.
+
+    ## Example
+    ```python
+    def attend(q, k, v:
+        return q
+    ```
+
+    ## Use instead
+    ```python
+    def attend(q, k, v):
+        return q
+    ```
+
+    ## Fix safety
+    There is no fix.
+
+    ## References
+    - The Python language reference, chapter 10, full grammar specification.
+    """
+
+    code = "ATT002"
+    name = "syntax-error"
+    preview = False
+    default_on = True
+
+
+BUILT_IN = (UnusedSuppression, SyntaxErrors)
+
+
+@lru_cache(maxsize=4)
+def rules(plugins: tuple[str, ...] = ()) -> tuple[RuleMeta, ...]:
+    """Every rule, by code. Loads the rule modules (and LibCST with them)."""
+    from attnlint import rule
+
+    use_plugins(plugins)
+    found: dict[str, RuleMeta] = {}
+    for one in (*BUILT_IN, *rule.all_rules()):
+        docs = inspect.cleandoc(getattr(one, "docs", None) or one.__doc__ or "")
+        found[one.code] = RuleMeta(one.code, one.name, bool(getattr(one, "preview", False)), bool(getattr(one, "default_on", True)), docs)
+    return tuple(found[code] for code in sorted(found))
+
+
+def use_plugins(plugins: Sequence[str]) -> None:
+    """Loads the modules of further rules. Raises ConfigError where one cannot be imported."""
+    if not plugins:
+        return
+    from attnlint import rule
+
+    for name in plugins:
+        try:
+            rule.load_plugin(name)
+        except ImportError as error:
+            raise ConfigError(
+                f"setting `plugins`: cannot import {name!r}: {error}; install it beside attnlint or take it off the list"
+            ) from None
+
+
+def find_rule(word: str, known: Iterable[RuleMeta]) -> RuleMeta | None:
+    """The rule of a code or a name, in any case."""
+    folded = word.lower().replace("_", "-")
+    return next((one for one in known if folded in (one.code.lower(), one.name.lower())), None)
+
+
+class Selection:
+    """Which rules are reported for a file. The more specific of what selects and what ignores a rule wins; on a tie, ignoring."""
+
+    def __init__(
+        self, known: Sequence[RuleMeta], select: Sequence[str] | None, extend: Sequence[str], ignore: Sequence[str], preview: bool
+    ) -> None:
+        self.preview = preview
+        self.enabled: set[str] = set()
+        for one in known:
+            if select is None:
+                chosen = 1 if one.default_on or one.preview else 0
+            else:
+                chosen = max((rank(word, one) for word in select), default=0)
+            extended = max((rank(word, one) for word in extend), default=0)
+            dropped = max((rank(word, one) for word in ignore), default=0)
+            if max(chosen, extended) > dropped and (preview or not one.preview):
+                self.enabled.add(one.code)
+
+    def allows(self, code: str, preview: bool) -> bool:
+        return code in self.enabled and (self.preview or not preview)
+
+
+_PREFIX = re.compile(r"^[A-Z]+\d*$")
+
+
+def rank(word: str, one: RuleMeta) -> int:
+    """How specifically a word names a rule: 0 not at all."""
+    if word == "ALL":
+        return 1
+    if word.lower().replace("_", "-") == one.name:
+        return 100
+    upper = word.upper()
+    if one.code == upper:
+        return 100
+    return 1 + len(upper) if _PREFIX.match(upper) and one.code.startswith(upper) else 0
+
+
+def check_words(words: Iterable[str], known: Sequence[RuleMeta], where: str) -> None:
+    """Raises ConfigError for a word that names no rule."""
+    for word in words:
+        if word != "ALL" and not any(rank(word, one) for one in known):
+            names = [name for one in known for name in (one.code, one.name)]
+            raise ConfigError(f"{where}: unknown rule `{word}`{suggestion(word, names)} (`attnlint rule --all` lists them)")
+
+
+def sections(docs: str) -> dict[str, str]:
+    """The text under each heading of a rule's documentation."""
+    found: dict[str, str] = {}
+    heading = ""
+    for line in docs.splitlines():
+        title = line.strip().strip("#:").strip()
+        if title.rstrip("?") in HEADINGS and (line.startswith("#") or not line.startswith((" ", "\t"))):
+            heading = title.rstrip("?")
+            found[heading] = ""
+        elif (heading and not set(line.strip()) <= set("=-~")) or (heading and not line.strip()):
+            found[heading] += line + "\n"
+    return {title: text.strip() for title, text in found.items()}
