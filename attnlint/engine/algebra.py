@@ -21,8 +21,9 @@ OPAQUE = "opaque"  # a value the interpreter could not follow
 LEARNED = "learned"  # a trained or buffered factor
 SUM = "sum"  # a sum of monomials
 
-# Solving a fact replaces the symbol that says least.
-_ELIMINATION = {OPAQUE: 0, AXIS: 1, CONFIG: 2, PARAMETER: 3}
+# Solving a fact replaces the symbol that says least; of settings that which is a product of the others (d_model = heads · head_dim),
+# so that divisibility shows, then a configuration's before a parameter.
+_ELIMINATION = {OPAQUE: (0, 0), AXIS: (1, 0), CONFIG: (2, 0), PARAMETER: (2, 1)}
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,15 @@ class Symbol:
         return self.name
 
 
+_HUGE = 1e300  # keeps a tolerance finite
+
+
 def _close(a: float, b: float) -> bool:
-    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+    return a == b or abs(a - b) <= 1e-9 * min(max(abs(a), abs(b)), _HUGE)
+
+
+def _is_whole(value: float) -> bool:
+    return math.isfinite(value) and _close(value, round(value))
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,10 @@ class Monomial:
 
     @staticmethod
     def number(value: float) -> Monomial:
-        return Monomial(float(value))
+        try:
+            return Monomial(float(value))
+        except OverflowError:  # a whole number too large for a float
+            return Monomial(math.nan)
 
     @staticmethod
     def of(symbol: Symbol) -> Monomial:
@@ -62,6 +73,8 @@ class Monomial:
     # --- arithmetic
 
     def __mul__(self, other: Monomial) -> Monomial:
+        if self.coefficient == 0 or other.coefficient == 0:  # 0 · x is 0
+            return Monomial(self.coefficient * other.coefficient)
         if not other.powers:
             return Monomial(self.coefficient * other.coefficient, self.powers)
         if not self.powers:
@@ -111,7 +124,7 @@ class Monomial:
         """Whether other / self is a whole monomial: no negative or fractional exponent, a whole coefficient."""
         quotient = other / self
         return all(exponent > 0 and exponent.denominator == 1 for _, exponent in quotient.powers) and (
-            quotient.coefficient >= 1 and _close(quotient.coefficient, round(quotient.coefficient))
+            quotient.coefficient >= 1 and _is_whole(quotient.coefficient)
         )
 
     def replace(self, substitute: Callable[[Symbol], Monomial | None]) -> Monomial:
@@ -142,10 +155,10 @@ def format_number(value: float) -> str:
         return "undefined"
     if math.isinf(value):
         return "infinity" if value > 0 else "-infinity"
-    if _close(value, round(value)) and abs(value) < 1e15:
+    if _is_whole(value) and abs(value) < 1e15:
         return str(round(value))
-    squared = value * value
-    if value > 0:
+    if 1e-9 < value < 1e15:
+        squared = value * value
         fraction = Fraction(value).limit_denominator(4096)
         if _close(float(fraction), value):
             return str(fraction)
@@ -168,6 +181,8 @@ def _format_root(fraction: Fraction) -> str | None:
 @lru_cache(maxsize=4096)
 def format_monomial(value: Monomial) -> str:
     """Print as `8 · head_dim^-1/2`; exact fractions and roots where the coefficient is one."""
+    if value.powers and _close(value.coefficient, -1.0):
+        return f"-{format_monomial(value * Monomial(-1.0))}"
     parts = [] if _close(value.coefficient, 1.0) and value.powers else [format_number(value.coefficient)]
     positive = [item for item in value.powers if item[1] > 0]
     negative = [item for item in value.powers if item[1] < 0]
@@ -183,10 +198,13 @@ def add(*terms: Monomial) -> Monomial:
     flat: list[Monomial] = []
     for term in terms:
         flat.extend(_expand(term))
-    merged: dict[tuple[tuple[Symbol, Fraction], ...], float] = {}
+    merged: dict[tuple[tuple[Symbol, Fraction], ...], list[float]] = {}
     for term in flat:
-        merged[term.powers] = merged.get(term.powers, 0.0) + term.coefficient
-    kept = [Monomial(coefficient, powers) for powers, coefficient in merged.items() if not _close(coefficient, 0.0)]
+        merged.setdefault(term.powers, []).append(term.coefficient)
+    totals = ((powers, sum(parts), max(map(abs, parts))) for powers, parts in merged.items())
+    kept = [Monomial(total, powers) for powers, total, largest in totals if not abs(total) <= 1e-12 * largest]  # rounding is not a rest
+    if any(not math.isfinite(term.coefficient) for term in kept):
+        return Monomial(math.nan)
     if not kept:
         return Monomial.number(0)
     if len(kept) == 1:
@@ -201,16 +219,16 @@ def add(*terms: Monomial) -> Monomial:
     return common * Monomial.of(Symbol(key, f"({text})", SUM, tuple(inner)))
 
 
-def _term_order(term: Monomial) -> tuple[int, tuple[str, ...]]:
-    return (len(term.powers) == 0, tuple(symbol.key for symbol in term.symbols))
+def _term_order(term: Monomial) -> tuple[bool, tuple[tuple[str, Fraction], ...]]:
+    return (len(term.powers) == 0, tuple((symbol.key, exponent) for symbol, exponent in term.powers))
 
 
 def _expand(term: Monomial) -> list[Monomial]:
     """A sum to the first power, times a common factor, is its terms."""
     for symbol, exponent in term.powers:
         if symbol.kind == SUM and exponent == 1:
-            rest = term / Monomial.of(symbol)
-            return [rest * inner for inner in symbol.terms]
+            rest = Monomial(term.coefficient, tuple(item for item in term.powers if item[0] != symbol))
+            return [part for inner in symbol.terms for part in _expand(rest * inner)]
     return [term]
 
 
@@ -223,11 +241,15 @@ def _common_factor(terms: list[Monomial]) -> Monomial:
             for symbol, exponent in shared.items()
             if symbol in powers and (exponent > 0) == (powers[symbol] > 0)
         }
-    numbers = [term.coefficient for term in terms]
-    divisor = 1.0
-    if all(_close(number, round(number)) and round(number) for number in numbers):
-        divisor = float(math.gcd(*(round(number) for number in numbers)))
-    return Monomial(divisor, _sorted_powers(shared.items()))
+    return Monomial(_common_number([term.coefficient for term in sorted(terms, key=_term_order)]), _sorted_powers(shared.items()))
+
+
+def _common_number(numbers: list[float]) -> float:
+    """What to pull out of a sum, so that `(a + b) / 2` and `a / 2 + b / 2` are one: the greatest common fraction, else the first number."""
+    fractions = [Fraction(number).limit_denominator(4096) for number in numbers]
+    if all(fraction and _close(float(fraction), number) for fraction, number in zip(fractions, numbers, strict=True)):
+        return math.gcd(*(fraction.numerator for fraction in fractions)) / math.lcm(*(fraction.denominator for fraction in fractions))
+    return abs(numbers[0])
 
 
 def subtract(a: Monomial, b: Monomial) -> Monomial:
@@ -287,8 +309,9 @@ class Facts:
             if math.isnan(solution.coefficient) or solution.coefficient <= 0 or _mentions(solution, symbol):
                 continue
             whole = all(power.denominator == 1 for _, power in solution.powers)
-            if whole and (best is None or rank < best[0]):
-                best = (rank, symbol, solution)
+            order = (rank[0], not ONE.divides(solution), rank[1])
+            if whole and (best is None or order < best[0]):
+                best = (order, symbol, solution)
         if best is None:
             return False
         _, symbol, solution = best

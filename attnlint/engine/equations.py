@@ -167,6 +167,7 @@ def _lay_out(output: Sequence[str], axes: Mapping[str, Axis], rest: Shape) -> Sh
 # --- einops: patterns
 
 _Group = tuple[str, ...]  # the words of one axis; more than one, or none, is a composite
+_UNIT_WORD = "1"  # in a composite: tells `(...)`, one axis, from `...`
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class _Side:
 
     @property
     def words(self) -> list[str]:
-        return [word for group in self.groups for word in group]
+        return [word for group in self.groups for word in group if word != _UNIT_WORD]
 
 
 def _parse_side(text: str) -> _Side | None:
@@ -191,7 +192,7 @@ def _parse_side(text: str) -> _Side | None:
         elif token == ")":
             if current is None:
                 return None
-            groups.append(tuple(current))
+            groups.append((ELLIPSIS, _UNIT_WORD) if current == [ELLIPSIS] else tuple(current))
             current = None
         else:
             word = ELLIPSIS if token == "…" else token
@@ -257,6 +258,7 @@ def _apply(left: _Side, right: _Side, shape: Shape, sizes: Mapping[str, Monomial
     if taken is None:
         return None
     named, rest = taken
+    named[_UNIT_WORD] = UNIT
     for word in right.words:
         if word.isdigit():
             named[word] = sized(Monomial.number(int(word)), f"repeat:{word}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from attnlint.engine.algebra import AXIS, ONE, OPAQUE, Facts, Monomial
-from attnlint.engine.axes import Atom, Axis, Block, Lead, Shape, cut, join, materialise, opaque_size, product, sized, vague
+from attnlint.engine.axes import Atom, Axis, Block, Lead, Shape, cut, join, materialise, opaque_size, product, sized, vague, with_rank
 
 Target = Monomial | Lead | None
 
@@ -107,34 +107,51 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
         return None
     if not shape.axes and len(sizes) >= 4 and sizes[-1] is None:
         shape = materialise(shape, 1)
-    count = _features(shape, sizes, facts)
+    if shape.axes and _is_batch(sizes[0]):
+        return _closed(with_rank(shape, _usual_rank(shape)), sizes, facts)
+    count, kept = _features(shape, sizes, facts)
     if count is None:
         return Reshaped(Shape(tuple(_block_axis(shape, sizes, index) for index in range(len(sizes)))))
-    tail = _closed(Shape(shape.axes), sizes[len(sizes) - count :], facts)
+    tail = _closed(Shape(shape.axes[kept:]), sizes[len(sizes) - count :], facts)
     if tail is None:
         return None
-    front = tuple(_block_axis(Shape((), shape.lead), sizes[: len(sizes) - count], index) for index in range(len(sizes) - count))
-    return Reshaped(Shape(front + tail.shape.axes), tail.scrambled)
+    front = sizes[: len(sizes) - count]
+    block = Shape(shape.axes[:kept], shape.lead)
+    return Reshaped(Shape(tuple(_block_axis(block, front, index) for index in range(len(front))) + tail.shape.axes), tail.scrambled)
 
 
-def _features(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> int | None:
-    """How many trailing targets the known axes turn into."""
-    if not shape.axes:
-        return 0
-    whole = shape.size
-    for count in range(1, len(sizes) + 1):
-        tail = sizes[-count:]
-        known = [size for size in tail if size is not None]
-        if len(known) == count and facts.equal(product(known), whole):
-            return count
+def _is_batch(size: Monomial | None) -> bool:
+    return size is not None and len(size.powers) == 1 and size.powers[0][0].kind == AXIS and size.powers[0][0].key.endswith("[0]")
+
+
+def _usual_rank(shape: Shape) -> int:
+    """The rank of a tensor whose first axis the code takes for the batch: a sequence follows, unless that is explicit."""
+    sequence = len(shape.axes) > 2 or (len(shape.axes) == 2 and _is_position(shape.axes[0].size))
+    return len(shape.axes) + (1 if sequence else 2)
+
+
+def _features(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> tuple[int | None, int]:
+    """How many trailing targets the features (the known axes from the second number on) turn into; None where that is open."""
+    kept = 0
+    while kept < len(shape.axes) and _is_position(shape.axes[kept].size) and len(shape.axes) > 1:
+        kept += 1
+    features = shape.axes[kept:]
+    if not features:
+        return (0, 0) if not shape.axes else (None, 0)
+    whole = product(axis.size for axis in features)
+    if count := _run(sizes[::-1], whole, facts):
+        return count, kept
+    if any(_is_position(axis.size) for axis in features[1:]):
+        return None, 0
     last = max((index for index, size in enumerate(sizes) if size is None or _is_position(size)), default=-1)
-    if last >= 0 and last < len(sizes) - 1 and all(not _is_position(axis.size) for axis in shape.axes[1:]):
-        return len(sizes) - 1 - last
-    if len(sizes) >= 4 and len(shape.axes) == 1:
-        return len(sizes) - 2  # batch and sequence come first
-    if last == len(sizes) - 1 and sizes[-1] is None and len(sizes) == 3:
-        return 1
-    return None
+    behind = len(sizes) - 1 - last
+    if last >= 0 and (behind > 1 or (behind == 1 and len(features) > 1)):
+        return behind, kept
+    if sizes[-1] is None and len(sizes) == 3:
+        return 1, kept
+    if len(sizes) >= 4 and len(features) == 1 and all(size is None or not _is_position(size) for size in sizes[2:]) and last != 2:
+        return len(sizes) - 2, kept  # batch and sequence come first
+    return None, 0
 
 
 def _block_axis(shape: Shape, sizes: Sequence[Monomial | None], index: int) -> Axis:
@@ -166,6 +183,8 @@ def _closed(shape: Shape, sizes: Sequence[Monomial | None], facts: Facts) -> Res
             if not atom.size.is_one:
                 pieces.append(_Piece(atom.size, len(atoms), position))
                 atoms.append(atom)
+    if pieces and sizes and sizes[0] is not None and _is_batch(sizes[0]) and _is_batch(pieces[0].size):
+        facts.learn(pieces[0].size, sizes[0])  # keys viewed with the queries' batch size
     goals = tuple(_Goal(size, index) for index, size in enumerate(sizes))
     start = _Match((), tuple(pieces), goals, ())
     match = _both_ends(start, facts)
@@ -180,7 +199,7 @@ def _closed(shape: Shape, sizes: Sequence[Monomial | None], facts: Facts) -> Res
     if not match.closed:
         scrambled = _scramble(match, facts)
         aligned = None if scrambled else _by_position(match, facts)
-        match = aligned or match.close(_made_up(match, facts))
+        match = aligned or replace(match, left=match.left + tuple(_made_up(match, facts)))
     return Reshaped(_assemble(match, atoms, len(sizes), shape), scrambled)
 
 
@@ -203,9 +222,12 @@ def _from_left(
         if not rest:
             break
         goal, piece = open_goals[0], rest[0]
-        if facts.equal(wanted, piece.size):
-            placed.append((goal.target, rest.pop(0)))
-            open_goals.pop(0)
+        if count := _run([goal.size for goal in open_goals], piece.size, facts):
+            placed += [(goal.target, replace(piece, size=goal.size)) for goal in open_goals[:count] if goal.size is not None]
+            del open_goals[:count], rest[0]
+        elif count := _run([piece.size for piece in rest], wanted, facts):
+            placed += [(goal.target, piece) for piece in rest[:count]]
+            del rest[:count], open_goals[0]
         elif _divides(piece.size, wanted, facts):
             placed.append((goal.target, rest.pop(0)))
             open_goals[0] = replace(goal, size=facts.normalise(wanted / piece.size))
@@ -216,6 +238,18 @@ def _from_left(
         else:
             break
     return tuple(placed), tuple(rest), tuple(open_goals)
+
+
+def _run(sizes: Sequence[Monomial | None], whole: Monomial, facts: Facts) -> int:
+    """How many of the next sizes multiply to exactly this one; 0 where none do."""
+    total = ONE
+    for count, size in enumerate(sizes[:4], 1):
+        if size is None:
+            break
+        total = total * size
+        if facts.equal(total, whole):
+            return count
+    return 0
 
 
 def _divides(part: Monomial, whole: Monomial, facts: Facts) -> bool:
@@ -284,7 +318,9 @@ def _by_position(match: _Match, facts: Facts) -> _Match | None:
     if any(goal.size is None for goal in goals[:lead]):
         if any(_is_position(size) for size in _known(rest)):
             return None
-        ratio = product(piece.size for piece in features) / product(_known(rest))
+        ratio = facts.normalise(product(piece.size for piece in features) / product(_known(rest)))
+        if len(features) == len(rest) == 1 and not ratio.is_one:
+            return None  # -1 may hold a factor of the features
         if not facts.learn(ratio, ONE):
             return None
     inner = _both_ends(_Match((), features, rest, ()), facts)
@@ -317,6 +353,7 @@ def _made_up(match: _Match, facts: Facts) -> list[tuple[int, _Piece]]:
 
 def _assemble(match: _Match, atoms: list[Atom], count: int, shape: Shape) -> Shape:
     placed = match.left + match.right
+    lost = {piece.atom for piece in match.source}  # of these not every piece found a place
     parts = {index: iter(cut(atom, [piece.size for _, piece in placed if piece.atom == index])) for index, atom in enumerate(atoms)}
     grouped: list[list[Atom]] = [[] for _ in range(count)]
     for target, piece in placed:
@@ -325,8 +362,9 @@ def _assemble(match: _Match, atoms: list[Atom], count: int, shape: Shape) -> Sha
             grouped[target].append(Atom(piece.size, f"view({source}):{target}"))
         else:
             atom = next(parts[piece.atom])
-            whole = atom.key == atoms[piece.atom].key
-            grouped[target].append(replace(atom, size=piece.size) if whole else atom)
+            if piece.atom in lost:
+                atom = replace(atom, key=f"{atoms[piece.atom].key}:part({piece.size})")
+            grouped[target].append(replace(atom, size=piece.size))
     return Shape(tuple(join(group) for group in grouped))
 
 
