@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from attnlint.engine.algebra import Facts, Monomial
-from attnlint.engine.axes import Axis, Shape, better, join, materialise, opaque_size, product, sized, vague, with_rank
+from attnlint.engine.axes import UNIT, Axis, Shape, better, join, materialise, opaque_size, product, sized, vague, with_rank
 from attnlint.engine.shapes import Contraction, broadcast
 from attnlint.engine.views import reshape
 
