@@ -297,7 +297,9 @@ def test_views_with_the_callers_leading_axes() -> None:
     assert swapped is not None
     good, bad = (sh.reshape(found, [Lead("x", 1), None], Facts()) for found in (ranked, swapped))
     assert good is not None and good.shape.axes[-1].key == "projection"
-    assert bad is None or bad.scrambled is not None or bad.shape != good.shape
+    assert bad is not None and bad.scrambled is not None and bad.scrambled.kind == "merge"
+    whole = sh.reshape(sh.with_rank(sh.unknown("x"), 3), [Lead("x", 1), HEADS, None], Facts())
+    assert whole is not None and [axis.key for axis in whole.shape.axes[:2]] == ["x[0]", "x[1]"] and len(whole.shape.axes) == 4
 
 
 def test_views_of_an_unknown_rank_match_from_the_right() -> None:

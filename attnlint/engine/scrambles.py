@@ -1,0 +1,81 @@
+"""The proof that a view mixes up axes: its sizes are the source's pieces in an order that no regrouping of neighbours yields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from attnlint.engine.algebra import OPAQUE, Facts, Monomial
+from attnlint.engine.matching import Match, Piece, divides, volume
+
+
+@dataclass(frozen=True)
+class Scramble:
+    """Which layout the sizes say (`expected`) and which the elements have (`found`)."""
+
+    kind: str  # "split": one source axis is torn apart around another; "merge": pieces that are not neighbours become one axis
+    expected: str
+    found: str
+
+
+def prove_scramble(match: Match, facts: Facts) -> Scramble | None:
+    """Prove that the open targets are the open pieces in another order, with an axis torn apart or pasted together by it."""
+    order = _reordering(match, facts)
+    if order is None:
+        return None
+    source = [piece for _, piece in match.left] + sorted((piece for _, piece in order), key=lambda piece: piece.atom)
+    target = [*match.left, *order, *match.right]
+    source += [piece for _, piece in match.right]
+    before, after = _text([piece.size for piece in source]), _text([piece.size for _, piece in target])
+    if _torn([piece.axis for _, piece in target]):
+        return Scramble("split", before, after)
+    if _torn([goal for goal, _ in sorted(target, key=lambda item: item[1].atom)]):
+        return Scramble("merge", after, before)
+    return None
+
+
+def _text(sizes: Sequence[Monomial]) -> str:
+    return f"({', '.join(map(str, sizes))})"
+
+
+def _reordering(match: Match, facts: Facts) -> list[tuple[int, Piece]] | None:
+    ratio = volume(match, facts)
+    open_pieces = list(match.source)
+    order: list[tuple[int, Piece]] = []
+    for goal in match.goals:
+        wanted = ratio if goal.size is None else goal.size
+        while not wanted.is_one:
+            found = _take(open_pieces, wanted, facts)
+            if found is None:
+                return None
+            order.append((goal.target, found))
+            wanted = facts.normalise(wanted / found.size)
+    sizes = [facts.normalise(piece.size) for _, piece in order]
+    known = all(symbol.kind != OPAQUE for size in sizes for symbol in size.symbols) and sum(size.is_number for size in sizes) <= 1
+    distinct = all(not size.equals(other) for index, size in enumerate(sizes) for other in sizes[:index])
+    return order if known and distinct and not open_pieces else None
+
+
+def _take(pieces: list[Piece], wanted: Monomial, facts: Facts) -> Piece | None:
+    """Take from the open pieces one that is, divides, or holds the wanted size."""
+    for index, piece in enumerate(pieces):
+        if facts.equal(piece.size, wanted):
+            return pieces.pop(index)
+    for index, piece in enumerate(pieces):
+        if divides(wanted, piece.size, facts):
+            pieces[index] = replace(piece, size=facts.normalise(piece.size / wanted))
+            return replace(piece, size=wanted)
+    for index, piece in enumerate(pieces):
+        if divides(piece.size, wanted, facts):
+            return pieces.pop(index)
+    return None
+
+
+def _torn(owners: Sequence[int]) -> bool:
+    """Whether one owner's pieces stand apart with another's between them."""
+    seen: list[int] = []
+    for owner in owners:
+        if owner in seen and seen[-1] != owner:
+            return True
+        seen.append(owner)
+    return False
