@@ -1,6 +1,7 @@
 """Reshapes as row-major regroupings of atoms, for known and unknown ranks.
 
-What the match from both ends leaves open is resolved by the volume, found to be scrambled, or resolved by position (batch, sequence, features).
+What the match from both ends leaves open is resolved by the volume, found to be scrambled, or resolved by position
+(batch, sequence, features).
 """
 
 from __future__ import annotations
