@@ -215,7 +215,7 @@ def _by_position(match: Match, facts: Facts) -> Match | None:
         if goal.size is not None and not _may_be(piece, goal.size, match):
             return None
     rest = goals[lead:]
-    if any(goal.size is None for goal in goals[:lead]):
+    if all(goal.size is not None for goal in rest):
         if any(_is_position(size) for size in known_sizes(rest)):
             return None
         ratio = facts.normalise(product(piece.size for piece in features) / product(known_sizes(rest)))

@@ -148,3 +148,14 @@ def test_a_copy_learns_alone() -> None:
     facts = Facts()
     facts.copy().learn(size("a"), size("b"))
     assert not facts.equal(size("a"), size("b"))
+
+
+def test_a_product_of_sums_is_multiplied_out() -> None:
+    a, b, c, d = (size(name) for name in NAMES)
+    assert add(add(a, b) * add(c, d), ONE).equals(add(a * c, a * d, b * c, b * d, ONE))
+
+
+def test_a_symbol_is_not_defined_by_itself() -> None:
+    facts = Facts()
+    assert not facts.learn(size("a"), add(size("a"), size("b")))
+    assert facts.normalise(size("a")) == size("a")

@@ -216,3 +216,10 @@ def test_odd_patterns_are_never_errors(pattern: str, shapes: list[Shape]) -> Non
     for tensor in shapes:
         for operation in (equations.rearrange, equations.einops_reduce, equations.einops_repeat):
             operation(pattern, tensor, {"h": HEADS}, Facts())
+
+
+def test_a_composite_that_was_merged_falls_into_its_parts() -> None:
+    merged = equations.rearrange("b h d -> b (h d)", shape(N, HEADS, D), {}, Facts())
+    assert merged is not None
+    found = equations.rearrange("b (x y) -> b x y", merged, {}, Facts())
+    assert found == shape(N, HEADS, D)

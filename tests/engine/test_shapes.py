@@ -258,6 +258,35 @@ def test_axes_of_arguments_are_not_learned_to_be_settings() -> None:
     assert not facts.equal(T, HEADS) and facts.equal(HIDDEN, HEADS * D)
 
 
+def test_axes_of_two_arguments_are_matched_by_position_and_not_played_off_against_the_features() -> None:
+    facts = Facts()
+    viewed = sh.reshape(shape(N, S, HIDDEN), [B, T, HEADS, D], facts)
+    assert viewed is not None and [axis.key for axis in viewed.shape.axes[:2]] == ["axis0", "axis1"]
+    assert facts.equal(HIDDEN, HEADS * D) and facts.equal(N, B) and facts.equal(S, T)
+
+
+def test_an_axis_that_stands_elsewhere_is_not_renamed() -> None:
+    facts = Facts()
+    sh.reshape(shape(B, T, HIDDEN), [T, None, HEADS, D], facts)
+    assert not facts.equal(B, T)
+
+
+@pytest.mark.parametrize(
+    ("last", "targets"),
+    [
+        (S * S * D, [B, S, S, T, D]),
+        (Monomial.number(96), [B, THREE, Monomial.number(8), T, Monomial.number(4)]),
+    ],
+)
+def test_a_scramble_of_sizes_that_are_not_all_different_is_not_reported(last: Monomial, targets: list[Monomial | None]) -> None:
+    viewed = sh.reshape(shape(B, T, last), targets, Facts())
+    assert viewed is not None and viewed.scrambled is None
+
+
+def test_an_axis_that_may_be_one_is_squeezed() -> None:
+    assert str(sh.squeeze(shape(B, T, D), 1)) == "(b, d)"
+
+
 def test_sizes_that_cannot_fit_are_refused() -> None:
     assert sh.reshape(shape(B, T, Monomial.number(512)), [B, T, Monomial.number(8), Monomial.number(63)], Facts()) is None
     assert sh.reshape(shape(B, T), [None, None], Facts()) is None
