@@ -6,6 +6,7 @@ import collections
 import functools
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,7 +86,9 @@ def parameters() -> Iterator[Any]:
 
 
 def run(*arguments: str) -> list[dict[str, Any]]:
-    done = subprocess.run([sys.executable, "-m", "attnlint", *arguments], capture_output=True, text=True, check=False)
+    command = shutil.which("attnlint", path=str(Path(sys.executable).parent))
+    assert command, "the console script attnlint is not installed beside this Python: pip install -e ."
+    done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), f"attnlint {' '.join(arguments)} failed with {done.returncode}: {done.stderr[-2000:]}"
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
@@ -123,7 +126,8 @@ def test_case(case: Case) -> None:
         seen = [(item["verdict"], item["location"]["row"], item.get("reason")) for item in sites(case.path.parent)[path]]
         verdicts = {verdict for verdict, _, _ in seen}
         if case.proved:
-            assert verdicts == {"correct"}, f"{case.key}: wanted only correct sites, got {seen or 'no site'}"
+            # An override that is given takes the place of the root: that path is a configured temperature.
+            assert "correct" in verdicts <= {"correct", "intended"}, f"{case.key}: wanted a proof, got {seen or 'no site'}"
         elif case.verdict == "none":
             assert not seen, f"{case.key}: no attention here, yet {seen}"
         else:
