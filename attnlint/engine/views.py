@@ -168,16 +168,23 @@ def _closed(shape: Shape, sizes: Sequence[Monomial | None], facts: Facts) -> Res
 def _learn_volume(match: Match, facts: Facts) -> bool | None:
     """Both sides hold equally many elements: learn it where it says something about sizes. None: it is a contradiction.
 
-    Two different axes of arguments would only be played off against each other, so then nothing is learned.
+    An axis of an argument may be the product of the others (t = h · w). Else it would only be played off against them: nothing is learned.
     """
     ratio = volume(match, facts)
     if len(known_sizes(match.goals)) < len(match.goals):
         return True
     if ratio.is_number and not ratio.is_one:
         return None
-    if vague(ratio) > 1:
+    if vague(ratio) and not _is_one_against_all(ratio):
         return False
     return ratio.is_one or facts.learn(ratio, ONE)
+
+
+def _is_one_against_all(ratio: Monomial) -> bool:
+    """Whether a single vague symbol is a product of all the others."""
+    side = [exponent for symbol, exponent in ratio.powers if vague(Monomial.of(symbol))]
+    others = [exponent for symbol, exponent in ratio.powers if not vague(Monomial.of(symbol))]
+    return len(side) == 1 and all(exponent * side[0] < 0 for exponent in others)
 
 
 def _solve(match: Match, facts: Facts) -> Match:

@@ -265,6 +265,13 @@ def test_axes_of_two_arguments_are_matched_by_position_and_not_played_off_agains
     assert facts.equal(HIDDEN, HEADS * D) and facts.equal(N, B) and facts.equal(S, T)
 
 
+def test_a_sequence_named_by_a_setting_leaves_the_features_to_be_learned() -> None:
+    facts = Facts()
+    viewed = sh.reshape(shape(B, T, HIDDEN), [B, dim("length"), HEADS, D], facts)
+    assert viewed is not None and viewed.shape.axes[1].key == "axis1"
+    assert facts.equal(HIDDEN, HEADS * D) and not facts.equal(T, dim("length"))
+
+
 def test_an_axis_that_stands_elsewhere_is_not_renamed() -> None:
     facts = Facts()
     sh.reshape(shape(B, T, HIDDEN), [T, None, HEADS, D], facts)
