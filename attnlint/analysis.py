@@ -14,13 +14,15 @@ from attnlint.source import TOO_DEEP, Document, Problem, load, syntax_problem
 if TYPE_CHECKING:
     from attnlint.engine.project import Project
 
+NOTHING = LintResult()
+
 
 @dataclass(frozen=True)
 class Outcome:
     """What is known of one file after its analysis. `error` means that it could not be done (exit status 2)."""
 
     absolute: str
-    result: LintResult = LintResult()
+    result: LintResult = NOTHING
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
@@ -61,7 +63,7 @@ def analyse(data: bytes, absolute: str, interpret: bool, project: Project | None
     except (RecursionError, MemoryError):
         return Outcome(absolute, notes=(f"not analysed: {TOO_DEEP}",))
     seconds["parse"] = time.perf_counter() - started
-    result = LintResult()
+    result = NOTHING
     error = None
     if interpret and not _undecoded(document):
         started = time.perf_counter()
@@ -81,8 +83,8 @@ def _interpret(document: Document, absolute: str, project: Project | None) -> tu
     try:
         return lint_text(document.program, absolute, project), [], None
     except (RecursionError, MemoryError):
-        return LintResult(), [f"not analysed: {TOO_DEEP}"], None
+        return NOTHING, [f"not analysed: {TOO_DEEP}"], None
     except SyntaxError as error:
-        return LintResult(), [f"not analysed: the engine cannot parse it ({error.msg})"], None
+        return NOTHING, [f"not analysed: the engine cannot parse it ({error.msg})"], None
     except Exception as error:  # one file's trouble must not take the others along
-        return LintResult(), [], f"internal error: {type(error).__name__}: {error}; please report it with this file"
+        return NOTHING, [], f"internal error: {type(error).__name__}: {error}; please report it with this file"

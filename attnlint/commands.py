@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -13,10 +14,13 @@ from attnlint.cli import config_file, overrides
 from attnlint.config import ConfigError, Resolver, Settings
 from attnlint.console import print_error, print_warning, wants_colour
 from attnlint.discover import Discovery, SourceFile, discover, package_roots
+from attnlint.timing import timed
 
 if TYPE_CHECKING:
     from attnlint.analysis import Outcome
-    from attnlint.session import Run
+    from attnlint.fixing import FixedFile
+    from attnlint.registry import RuleMeta
+    from attnlint.session import Diagnostic, Run
 
 STDIN = "-"
 
@@ -26,22 +30,183 @@ def check(options: argparse.Namespace) -> int:
     resolver = _resolver(options)
     settings = resolver.run
     session.check_selection(settings)
+    if options.update_baseline and not settings.baseline:
+        raise ConfigError("--update-baseline needs --baseline FILE (or the setting `baseline`) to know where to write")
     work = Work(options, resolver)
-    run = session.check(work.outcomes, work.files, resolver, work.with_suppressions, work.documents)
+    run = work.check()
+    status = _act(options, settings, work, run)
+    return 0 if status == 1 and settings.exit_zero else status
+
+
+def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) -> int:
+    """Does what the options ask for with the findings of a run: writes a baseline or suppressions, fixes, or reports."""
+    if options.update_baseline:
+        from attnlint import baseline
+
+        _complain(run, work.found, settings)
+        count = baseline.write(settings.baseline, run.diagnostics, [one.absolute for one in work.files])
+        _say(settings, f"wrote {count} finding{_s(count)} to {settings.baseline}")
+        return _status(work, run, 0)
+    known = _without_known(settings, work, run)
+    if options.confirm:
+        from attnlint import confirming
+
+        run.diagnostics = confirming.confirm(run.diagnostics)
+    if options.add_ignore is not None:
+        return _add_ignores(options, settings, work, run)
+    fixed = 0
+    if settings.fix or options.diff:
+        changes = _fixed_files(options, settings, work, run)
+        if options.diff:
+            return _show_diff(settings, work, run, changes)
+        fixed = _write_changes(settings, work, run, changes)
+        if fixed and not work.is_stdin:
+            refused, run = run.errors, work.check()
+            run.errors += [error for error in refused if error not in run.errors]
+            known = _without_known(settings, work, run)
     _complain(run, work.found, settings)
     from attnlint import reports
 
-    reports.write_findings(run, settings, colour=wants_colour(options.color, sys.stdout))
-    if run.errors or work.found.errors:
-        return 2
-    return 1 if run.diagnostics and not settings.exit_zero else 0
+    if work.is_stdin and settings.fix:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(work.data)
+        sys.stdout.buffer.flush()
+        reports.print_lines(reports.render_findings(run.diagnostics, settings, wants_colour(options.color, sys.stderr)), sys.stderr)
+    else:
+        reports.write_findings(run, settings, colour=wants_colour(options.color, sys.stdout))
+    if fixed:
+        _say(settings, f"fixed {fixed} finding{_s(fixed)}")
+    if known:
+        _say(settings, f"{known} known finding{_s(known)} not reported ({settings.baseline})")
+    if settings.verbose:
+        from attnlint import timing
+
+        timing.report(run, work)
+    return _status(work, run, 1 if run.diagnostics or (fixed and settings.exit_non_zero_on_fix) else 0)
+
+
+def _status(work: Work, run: Run, otherwise: int) -> int:
+    """2 where some of the work could not be done."""
+    return 2 if run.errors or work.found.errors else otherwise
+
+
+def _without_known(settings: Settings, work: Work, run: Run) -> int:
+    """Takes the findings of the baseline out of a run; returns how many there were."""
+    if not settings.baseline:
+        return 0
+    from attnlint import baseline
+
+    compared = baseline.compare(run.diagnostics, baseline.read(settings.baseline), settings.baseline, [one.absolute for one in work.files])
+    run.diagnostics = list(compared.new)
+    if compared.gone:
+        gone = f"{compared.gone} known finding{_s(compared.gone)}"
+        run.warnings.append(f"{settings.baseline}: {gone} no longer there; --update-baseline takes such entries out")
+    return compared.known
+
+
+def _fixed_files(options: argparse.Namespace, settings: Settings, work: Work, run: Run) -> list[FixedFile]:
+    """What fixing makes of each file, without writing anything."""
+    from attnlint import fixing
+
+    def allowed(one: Diagnostic) -> bool:
+        finding = one.finding
+        if finding.fix is None:
+            return False
+        if finding.fix.applicability == "safe" or settings.unsafe_fixes:
+            return True
+        return bool(options.confirm and finding.confirmation and finding.confirmation.get("status") == "confirmed")
+
+    def again(absolute: str, data: bytes) -> list[Diagnostic]:
+        if options.confirm and not settings.unsafe_fixes:
+            return []  # what is left was not confirmed, or comes to light in the next run
+        return work.check_bytes(absolute, data)
+
+    by_file: dict[str, list[Diagnostic]] = {}
+    for one in run.diagnostics:
+        by_file.setdefault(one.absolute, []).append(one)
+    changes = []
+    for diagnostics in by_file.values():
+        if any(allowed(one) for one in diagnostics):
+            change = fixing.fix_file(diagnostics, allowed, again)
+            run.warnings += change.refused
+            changes.append(change)
+    return changes
+
+
+def _show_diff(settings: Settings, work: Work, run: Run, changes: Sequence[FixedFile]) -> int:
+    from attnlint import fixing, reports
+
+    changed = [change for change in changes if change.changed]
+    reports.emit_raw((piece for change in changed for piece in fixing.unified_diff(change)), settings.output_file)
+    _complain(run, work.found, settings)
+    count = sum(len(change.applied) for change in changed)
+    left = len(run.diagnostics) - count
+    _say(settings, f"would fix {count} finding{_s(count)}" + (f"; {left} would be left" if left > 0 else ""))
+    return _status(work, run, 1 if run.diagnostics else 0)
+
+
+def _write_changes(settings: Settings, work: Work, run: Run, changes: Sequence[FixedFile]) -> int:
+    """Writes the fixed files; returns how many findings went."""
+    from attnlint.atomic import WriteRefused, rewrite_source
+
+    fixed = 0
+    written = []
+    for change in changes:
+        if not change.changed:
+            continue
+        if work.is_stdin:
+            work.data = change.after
+            run.diagnostics = work.check_bytes(change.absolute, change.after)
+        else:
+            try:
+                rewrite_source(change.absolute, change.after, change.before)
+            except WriteRefused as error:
+                run.errors.append(f"{change.path}: {error}")
+                continue
+            written.append(change.absolute)
+        fixed += len(change.applied)
+    if written:
+        work.refresh(written)
+    return fixed
+
+
+def _add_ignores(options: argparse.Namespace, settings: Settings, work: Work, run: Run) -> int:
+    from attnlint import ignoring
+    from attnlint.atomic import WriteRefused, rewrite_source
+
+    added = 0
+    for change in ignoring.add_ignores(run.diagnostics, options.add_ignore, run.warnings):
+        if work.is_stdin:
+            sys.stdout.buffer.write(change.after)
+            added += len(change.applied)
+            continue
+        try:
+            rewrite_source(change.absolute, change.after, change.before)
+        except WriteRefused as error:
+            run.errors.append(f"{change.path}: {error}")
+        else:
+            added += len(change.applied)
+    _complain(run, work.found, settings)
+    _say(settings, f"added {added} suppression{_s(added)}")
+    return _status(work, run, 0)
+
+
+def _say(settings: Settings, message: str) -> None:
+    if not settings.quiet:
+        from attnlint.reports.escape import visible
+
+        print(f"attnlint: {visible(message)}", file=sys.stderr)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def sites(options: argparse.Namespace) -> int:
     """`attnlint sites`."""
     resolver = _resolver(options)
     work = Work(options, resolver)
-    run = session.sites(work.outcomes, work.files, work.documents)
+    run = session.sites(list(work.outcomes.values()), work.files, work.documents)
     _complain(run, work.found, resolver.run)
     from attnlint import reports
 
@@ -54,55 +219,92 @@ class Work:
 
     def __init__(self, options: argparse.Namespace, resolver: Resolver) -> None:
         paths: list[str] = options.paths or ["."]
+        self.resolver = resolver
         self.files: list[SourceFile] = []
-        self.outcomes: list[Outcome] = []
-        self.with_suppressions: list[str] = []
+        self.outcomes: dict[str, Outcome] = {}
+        self.with_suppressions: set[str] = set()
         self.found = Discovery()
         self.roots: list[str] = []
-        if STDIN in paths:
+        self.data = b""
+        self.documents = session.Documents()
+        self.seconds: dict[str, float] = {}
+        self.is_stdin = STDIN in paths
+        if self.is_stdin:
             if len(paths) > 1:
                 raise ConfigError("`-` (standard input) cannot be given together with other paths")
-            self._from_stdin(options, resolver)
+            self._from_stdin(options.stdin_filename)
         else:
-            self._from_paths(paths, resolver)
+            self._from_paths(paths)
 
-    def _from_paths(self, paths: Sequence[str], resolver: Resolver) -> None:
-        from attnlint import runner
-
-        self.documents = session.Documents()
-        self.found = discover(paths, resolver)
+    def _from_paths(self, paths: Sequence[str]) -> None:
+        with timed(self.seconds, "find files"):
+            self.found = discover(paths, self.resolver)
         self.files = self.found.files
         if not self.files and not self.found.errors:
             self.found.warnings.append(f"no Python files found under {', '.join(paths)}")
-        screened = runner.screen_files(self.files)
-        self.with_suppressions = screened.with_suppressions
-        self.outcomes = list(screened.failed)
         self.roots = package_roots(self.files, paths)
-        runner.run(screened.jobs, self.roots, resolver.run.jobs, self.outcomes.append)
-        self.outcomes.sort(key=lambda outcome: outcome.absolute)
+        self._analyse(self.files)
 
-    def _from_stdin(self, options: argparse.Namespace, resolver: Resolver) -> None:
+    def _analyse(self, files: Sequence[SourceFile]) -> None:
+        from attnlint import runner
+
+        with timed(self.seconds, "read and screen"):
+            screened = runner.screen_files(files)
+        self.with_suppressions.difference_update(one.absolute for one in files)
+        self.with_suppressions.update(screened.with_suppressions)
+        outcomes = list(screened.failed)
+        with timed(self.seconds, "analyse"):
+            runner.run(screened.jobs, self.roots, self.resolver.run, outcomes.append)
+        self.outcomes.update({outcome.absolute: outcome for outcome in sorted(outcomes, key=lambda outcome: outcome.absolute)})
+
+    def _from_stdin(self, filename: str | None) -> None:
+        absolute = os.path.abspath(filename or "stdin.py")
+        self.data = sys.stdin.buffer.read()
+        settings = self.resolver.for_file(absolute)
+        if settings.force_exclude and filename and settings.excluded.match_any_part(absolute):
+            return
+        self.files = [SourceFile(filename or "<stdin>", absolute)]
+        self.roots = package_roots(self.files, [absolute]) if filename else []
+        self.documents = session.Documents({absolute: self.data})
+        outcome, suppressed = self._analyse_bytes(absolute, self.data)
+        self.outcomes = {absolute: outcome}
+        self.with_suppressions = suppressed
+
+    def _analyse_bytes(self, absolute: str, data: bytes) -> tuple[Outcome, set[str]]:
         from attnlint import screen
         from attnlint.analysis import analyse
         from attnlint.suppress import mentions_suppression
 
-        name = options.stdin_filename or "<stdin>"
-        absolute = os.path.abspath(options.stdin_filename or "stdin.py")
-        self.data = sys.stdin.buffer.read()
-        self.documents = session.Documents({absolute: self.data})
-        settings = resolver.for_file(absolute)
-        if settings.force_exclude and options.stdin_filename and settings.excluded.match_any_part(absolute):
-            return
-        self.files = [SourceFile(name, absolute)]
-        self.roots = package_roots(self.files, [absolute] if options.stdin_filename else [])
         project = None
-        interpret = screen.may_hold_attention(self.data)
+        interpret = screen.may_hold_attention(data)
         if interpret:
             from attnlint.engine.project import Project
 
             project = Project(self.roots)
-        self.outcomes = [analyse(self.data, absolute, interpret, project)]
-        self.with_suppressions = [absolute] if mentions_suppression(self.data) else []
+        return analyse(data, absolute, interpret, project), {absolute} if mentions_suppression(data) else set()
+
+    def check(self) -> Run:
+        """The findings, selected and without what is suppressed."""
+        with timed(self.seconds, "judge"):
+            return session.check(list(self.outcomes.values()), self.files, self.resolver, self.with_suppressions, self.documents)
+
+    def check_bytes(self, absolute: str, data: bytes) -> list[Diagnostic]:
+        """The findings that a file would have with these bytes; no suppression is called unused, since other files may need it."""
+        outcome, suppressed = self._analyse_bytes(absolute, data)
+        files = [one for one in self.files if one.absolute == absolute] or [SourceFile(session.display(absolute, {}), absolute)]
+        run = session.check([outcome], files, self.resolver, suppressed, session.Documents({absolute: data}))
+        return [one for one in run.diagnostics if one.absolute == absolute and one.finding.code != session.UNUSED[0]]
+
+    def refresh(self, changed: Sequence[str]) -> None:
+        """Analyses anew the files that were written, and those whose verdicts rest on them."""
+        stale = set(changed)
+        for absolute, outcome in self.outcomes.items():
+            touched = {os.path.abspath(name) for name in outcome.dependencies}
+            touched |= {os.path.abspath(finding.filename) for finding in outcome.result.findings}
+            if not stale.isdisjoint(touched):
+                stale = stale | {absolute}
+        self.documents = session.Documents()
+        self._analyse([one for one in self.files if one.absolute in stale])
 
 
 def _resolver(options: argparse.Namespace) -> Resolver:
@@ -115,3 +317,104 @@ def _complain(run: Run, found: Discovery, settings: Settings) -> None:
             print_warning(warning)
     for error in (*found.errors, *run.errors):
         print_error(error)
+
+
+def rule(options: argparse.Namespace) -> int:
+    """`attnlint rule`."""
+    from attnlint import registry
+
+    known = registry.rules()
+    if options.all:
+        chosen = list(known)
+    elif options.rule:
+        found = registry.find_rule(options.rule, known)
+        if found is None:
+            registry.check_words([f"{options.rule} "], known, "attnlint rule")
+        chosen = [found] if found else []
+    else:
+        raise ConfigError("attnlint rule: name a rule by code or name, or give --all")
+    if options.output_format == "json":
+        rows = [_rule_object(one) for one in chosen]
+        print(json.dumps(rows if options.all else rows[0], indent=2))
+        return 0
+    print("\n\n".join(_rule_text(one) for one in chosen))
+    return 0
+
+
+def _rule_object(one: RuleMeta) -> dict[str, object]:
+    from attnlint.registry import sections
+
+    return {
+        "code": one.code,
+        "name": one.name,
+        "summary": one.summary,
+        "preview": one.preview,
+        "default": one.default_on and not one.preview,
+        "explanation": one.docs,
+        "sections": sections(one.docs),
+        "url": one.url,
+    }
+
+
+def _rule_text(one: RuleMeta) -> str:
+    state = "\n\nThis rule is in preview: it is reported with --preview only." if one.preview else ""
+    return f"# {one.name} ({one.code}){state}\n\n{one.docs}"
+
+
+def config(options: argparse.Namespace) -> int:
+    """`attnlint config`."""
+    from attnlint.config import as_json, json_schema
+
+    if options.schema:
+        print(json.dumps(json_schema(), indent=2))
+        return 0
+    path = os.path.abspath(options.path)
+    if not os.path.exists(path):
+        raise ConfigError(f"{options.path}: no such file or directory")
+    settings = _resolver(options).for_directory(path if os.path.isdir(path) else os.path.dirname(path))
+    values = as_json(settings)
+    if options.output_format == "json":
+        print(json.dumps({"source": settings.source, "settings": values}, indent=2))
+        return 0
+    print(f"# from {settings.source or 'defaults'}")
+    for name, value in values.items():
+        if value is not None:
+            print(f"{name} = {_toml(value)}")
+    return 0
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }" if value else "{}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def explain(options: argparse.Namespace) -> int:
+    """`attnlint explain`."""
+    try:
+        from attnlint import explain as explainer
+    except ImportError as error:
+        raise ConfigError(f"`attnlint explain` is not available here ({error})") from None
+    status = explainer.main([options.target])
+    return int(status or 0)
+
+
+def clean(options: argparse.Namespace) -> int:
+    """`attnlint clean`."""
+    from attnlint import cache
+
+    folders = [options.cache_dir] if options.cache_dir else cache.find(options.paths or ["."])
+    for folder in folders:
+        if cache.remove(folder):
+            print(f"removed {folder}")
+    return 0
+
+
+def completion(options: argparse.Namespace) -> int:
+    """`attnlint generate-shell-completion`."""
+    from attnlint.completion import script
+
+    print(script(options.shell), end="")
+    return 0

@@ -54,7 +54,7 @@ class Patterns:
             if self.match(current):
                 return True
             parent = os.path.dirname(current)
-            if parent == current or current == self.base:
+            if current in (parent, self.base):
                 return False
             current = parent
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from attnlint import screen
 from attnlint.analysis import Outcome, analyse_file, read
 from attnlint.discover import SourceFile, reason
 from attnlint.suppress import mentions_suppression
+
+if TYPE_CHECKING:
+    from attnlint.config import Settings
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,6 @@ def run_here(jobs: Sequence[Job], roots: Sequence[str], done: Callable[[Outcome]
         done(analyse_file(job.absolute, job.interpret, project))
 
 
-def run(jobs: Sequence[Job], roots: Sequence[str], processes: int, done: Callable[[Outcome], None]) -> None:
+def run(jobs: Sequence[Job], roots: Sequence[str], settings: Settings, done: Callable[[Outcome], None]) -> None:
     """Analyses all jobs; `done` is called with each outcome, in no particular order."""
     run_here(jobs, roots, done)

@@ -128,6 +128,10 @@ def check(
     shown = {one.absolute: one.path for one in files}
     by_file = merge_findings(outcomes)
     partly = {outcome.absolute for outcome in outcomes if outcome.problems or outcome.notes or outcome.error}
+    unknown: dict[str, list[Site]] = defaultdict(list)
+    for site in merge_sites(outcomes):
+        if site.verdict == "unknown":
+            unknown[os.path.abspath(site.filename)].append(site)
     book = RuleBook(resolver)
     for absolute in sorted({*by_file, *with_suppressions}):
         settings = resolver.for_file(absolute)
@@ -141,8 +145,20 @@ def check(
         findings = by_file.get(absolute, [])
         statements = Lazy(document.program)
         suppressions = suppress.find_suppressions(document.program, statements.get)
-        judged = absolute in shown and absolute not in partly
-        verdicts = suppress.apply(findings, suppressions, book.code_and_name, absolute, document.rows, judged)
+        open_rows = [site.span.start.row for site in unknown.get(absolute, ())]
+
+        def undecided(
+            one: suppress.Suppression,
+            judged: bool = absolute in shown and absolute not in partly,
+            open_rows: Sequence[int] = open_rows,
+            statements: Lazy = statements,
+        ) -> bool:
+            if not judged or one.form == "ignore-file":
+                return not judged or bool(open_rows)
+            first, last = statements.get().block(one.rows[1])
+            return any(first <= row <= last for row in open_rows)
+
+        verdicts = suppress.apply(findings, suppressions, book.code_and_name, absolute, document.rows, undecided)
         run.suppressed += verdicts.suppressed
         left = [*verdicts.kept, *verdicts.unused]
         if not left:

@@ -22,7 +22,9 @@ class Statements:
                 tree = ast.parse(program)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             tree = None
+        self._blocks: list[tuple[int, int]] = []
         if tree is not None:
+            self._blocks = [(_first_row(node), node.end_lineno or node.lineno) for node in tree.body]
             self._spans = sorted(set(_row_spans(tree, self._rows)))
         self._starts = [start for start, _ in self._spans]
 
@@ -33,6 +35,10 @@ class Statements:
             if start <= row <= end:
                 return start, end
         return row, row
+
+    def block(self, row: int) -> tuple[int, int]:
+        """First and last row of the top-level definition or statement that a row belongs to."""
+        return next((block for block in self._blocks if block[0] <= row <= block[1]), (row, row))
 
     def begins(self, row: int) -> bool:
         """Whether a statement begins on the row."""

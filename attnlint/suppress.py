@@ -98,9 +98,12 @@ def apply(
     known_word: Callable[[str], tuple[str, str] | None],
     filename: str,
     rows: Sequence[str],
-    fully_analysed: bool,
+    undecided: Callable[[Suppression], bool],
 ) -> Verdicts:
-    """Takes out what is suppressed. `known_word` gives code and name of a rule; where a file was analysed in part, no suppression is called unused."""
+    """Takes out what is suppressed. `known_word` gives code and name of a rule.
+
+    Suppressions for which `undecided` holds are never called unused: a finding may come to light with more files.
+    """
     used: set[tuple[int, int]] = set()
     kept = []
     suppressed = 0
@@ -111,12 +114,8 @@ def apply(
             suppressed += 1
         else:
             kept.append(finding)
-    unused: list[Finding] = []
-    if fully_analysed:
-        for index, one in enumerate(suppressions):
-            finding = _unused(index, one, used, known_word, filename, rows)
-            if finding is not None:
-                unused.append(finding)
+    candidates = [_unused(index, one, used, known_word, filename, rows) for index, one in enumerate(suppressions) if not undecided(one)]
+    unused = [finding for finding in candidates if finding is not None]
     silenced = [
         one
         for one in suppressions

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from attnlint.config import Settings
@@ -115,13 +115,22 @@ def _json_rows(rows: Sequence[dict[str, Any]], output_format: str) -> Iterator[s
         yield from (json.dumps(row) for row in rows)
 
 
-def emit(lines: Iterator[str], output_file: str | None) -> None:
+def emit(lines: Iterable[str], output_file: str | None) -> None:
     """Writes lines to standard output, or to a file that is replaced in one step."""
+    emit_raw((line + "\n" for line in lines), output_file)
+
+
+def emit_raw(pieces: Iterable[str], output_file: str | None) -> None:
+    """Writes text as it is to standard output, or to a file that is replaced in one step."""
     if output_file is None:
-        write = sys.stdout.write
-        for line in lines:
-            write(line + "\n")
+        for piece in pieces:
+            sys.stdout.write(piece)
         return
     from attnlint.atomic import replace_file
 
-    replace_file(output_file, "".join(line + "\n" for line in lines).encode("utf-8", "backslashreplace"))
+    replace_file(output_file, "".join(pieces).encode("utf-8", "backslashreplace"))
+
+
+def print_lines(lines: Iterable[str], stream: TextIO) -> None:
+    for line in lines:
+        print(line, file=stream)
