@@ -1,0 +1,247 @@
+"""The analysis of one file: which definitions are evaluated, and which of the recorded sites stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import libcst as cst
+
+from attnlint.engine.algebra import Facts
+from attnlint.engine.calls import FORWARD_METHODS
+from attnlint.engine.interpreter import Interpreter
+from attnlint.engine.judge import judge
+from attnlint.engine.project import Project
+from attnlint.engine.scope import ModuleScope, Statement, Unit
+from attnlint.engine.sites import AttentionSite, SiteRecord
+from attnlint.engine.state import BudgetExceeded, Frame
+from attnlint.engine.values import ClassValue, Function, Instance, Leaf
+
+# words of a definition that may hold a site itself
+HOLDS = re.compile(
+    r"softmax|scaled_dot_product|flash_attn|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(", re.I
+)
+# words of a definition that may call one in another file
+CALLS = re.compile(r"attention|attn|softmax|sdpa", re.I)
+MAX_CALLER_ROUNDS = 3
+
+
+class Analysis:
+    """Everything found in one file."""
+
+    def __init__(self, scope: ModuleScope, project: Project) -> None:
+        self.scope = scope
+        self.interpreter = Interpreter(scope, project)
+        self.sites: list[AttentionSite] = []
+        self.evaluated = 0
+
+    def run(self) -> list[AttentionSite]:
+        """Evaluate what may hold a site, then its callers while some site still depends on them."""
+        scope = self.scope
+        texts = {statement.index: scope.statement_text(statement) for statement in scope.statements}
+        definitions = [s for s in scope.statements if s.kind in ("class", "function")]
+        direct = [s for s in definitions if HOLDS.search(texts[s.index]) or self._calls_imported(texts[s.index])]
+        done: set[int] = set()
+        script = [s for s in scope.statements if s.kind not in ("class", "function", "import")]
+        try:
+            for statement in direct:
+                self._definition(statement)
+                done.add(statement.index)
+            for _ in range(MAX_CALLER_ROUNDS):
+                names = self._open_names()
+                callers = [
+                    s for s in definitions if s.index not in done and any(re.search(rf"\b{re.escape(name)}\b", texts[s.index]) for name in names)
+                ]
+                if not callers:
+                    break
+                for statement in callers:
+                    self._definition(statement)
+                    done.add(statement.index)
+            holders = {name for s in definitions if s.index in done for name in s.names}
+            if any(HOLDS.search(texts[s.index]) or any(re.search(rf"\b{re.escape(name)}\b", texts[s.index]) for name in holders) for s in script if s.kind != "import"):
+                self._script()
+        except BudgetExceeded:
+            self.interpreter.notes.append(f"{scope.path}: not analysed to the end: it needs more steps than are granted to one file")
+        self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
+        return self.sites
+
+    def _calls_imported(self, text: str) -> bool:
+        """Whether a definition uses a name, imported from the tree, that speaks of attention."""
+        for name, target in self.scope.imports.items():
+            if (CALLS.search(name) or CALLS.search(target.attribute or "")) and re.search(rf"\b{re.escape(name)}\b", text):
+                if self.interpreter.project.resolve(self.scope.path, target) is not None:
+                    return True
+        return False
+
+    def _open_names(self) -> set[str]:
+        """Names of functions and classes whose sites depend on what callers pass."""
+        names = set()
+        for record in self.interpreter.records:
+            if record.scope is not self.scope or not is_open(record):
+                continue
+            top = record.qualname.split(".")[0]
+            if top:
+                names.add(top)
+            for chain in record.call_chain:
+                if chain:
+                    names.add(chain.split(".")[0])
+        return names
+
+    # --- entries
+
+    def _unit(self, statement: Statement) -> Unit | None:
+        try:
+            return self.scope.unit(statement)
+        except (cst.ParserSyntaxError, RecursionError):
+            self.interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: LibCST does not parse this definition")
+            return None
+
+    def _definition(self, statement: Statement) -> None:
+        if self._unit(statement) is None:
+            return
+        for name in statement.names:
+            value = self.interpreter.global_value(self.scope, name)
+            try:
+                if isinstance(value, Function):
+                    self._function(value)
+                elif isinstance(value, ClassValue) and value.scope is self.scope:
+                    self._class(value)
+            except RecursionError:
+                self.interpreter.frames.clear()
+                self.interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: expressions nest too deeply")
+
+    def _function(self, function: Function) -> None:
+        self.evaluated += 1
+        interpreter = self.interpreter
+        interpreter.facts = Facts()
+        interpreter.call_function(function, [], {}, None, None, standalone=True)
+
+    def _class(self, cls: ClassValue) -> None:
+        """`__init__` first, so that `self.*` is known; then every method that may hold a site, with symbols for arguments."""
+        self.evaluated += 1
+        interpreter = self.interpreter
+        for name, node in cls.inner.items():
+            inner = interpreter.make_class(node, cls.scope, cls.unit, cls.closure, f"{cls.qualname}.{name}")
+            self._class(inner)
+        interpreter.facts = Facts()
+        instance = interpreter.instantiate(cls, [], {}, None, standalone=True)
+        if not isinstance(instance, Instance):
+            return
+        facts = interpreter.facts
+        attributes = dict(instance.attributes)
+        for function in self._methods(cls):
+            interpreter.facts = facts.copy()
+            instance.attributes = dict(attributes)
+            instance.prepared = False
+            name = function.qualname.rpartition(".")[2]
+            if name in FORWARD_METHODS:
+                self._build(instance)
+            interpreter.call_function(function, [], {}, None, instance if function.kind != "class" else cls, standalone=True)  # type: ignore[arg-type]
+
+    def _build(self, instance: Instance) -> None:
+        """Keras: the variables of `build` exist before `call`."""
+        build = self.interpreter.find_method(instance.cls, "build")
+        if build is not None and self.interpreter.find_method(instance.cls, "call") is not None:
+            instance.prepared = True
+            self.interpreter.call_function(build, [], {}, None, instance, standalone=True)
+
+    def _methods(self, cls: ClassValue) -> list[Function]:
+        """Methods to enter: those that call others come first, so that helpers are met with arguments bound."""
+        interpreter = self.interpreter
+        found: dict[str, Function] = {}
+        for ancestor in reversed(interpreter.lineage(cls)):
+            if isinstance(ancestor, ClassValue):
+                found.update(ancestor.methods)
+        holding = {name for name, function in found.items() if HOLDS.search(interpreter.function_text(function))}
+        entries = [
+            function
+            for name, function in found.items()
+            if name != "__init__" and (name in FORWARD_METHODS or name in holding) and function.kind in ("function", "static", "class")
+        ]
+        return sorted(entries, key=lambda function: function.qualname.rpartition(".")[2] not in FORWARD_METHODS)
+
+    def _script(self) -> None:
+        """Top-level statements in order, as a program of their own."""
+        interpreter = self.interpreter
+        interpreter.facts = Facts()
+        frame = Frame(self.scope, None, "", context=f"{self.scope.path}:")
+        interpreter.module_frame = frame
+        interpreter.frames.append(frame)
+        try:
+            for statement in self.scope.statements:
+                if statement.kind in ("class", "function", "import"):
+                    continue
+                unit = self._unit(statement)
+                if unit is None:
+                    continue
+                frame.unit = unit
+                try:
+                    interpreter.execute_block(unit.module.body)
+                except RecursionError:
+                    del interpreter.frames[1:]
+                    interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: expressions nest too deeply")
+                frame.dead = False
+        finally:
+            interpreter.frames.clear()
+            interpreter.module_frame = None
+
+
+def is_open(record: SiteRecord) -> bool:
+    """Whether callers may still change what is known of a site: an operand or the scale is an argument."""
+    site = judge(record)
+    if site is None:
+        return False
+    if site.verdict == "unknown":
+        return True
+    for tensor in (site.query, site.key):
+        if tensor is not None and isinstance(tensor.content, Leaf) and tensor.content.kind == "argument":
+            return True
+    return False
+
+
+def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
+    """One site a place and path: what callers prove stands over what a function alone leaves open."""
+    groups: dict[tuple[int, int], list[AttentionSite]] = {}
+    for site in sites:
+        softmax = site.record.softmax
+        product = site.product.origin if site.product is not None else None
+        key = (id(softmax.node) if softmax is not None else 0, id(product.node) if product is not None else 0)
+        groups.setdefault(key, []).append(site)
+    kept: list[AttentionSite] = []
+    for group in groups.values():
+        alone = [site for site in group if site.record.standalone]
+        called = [site for site in group if not site.record.standalone]
+        decided = [site for site in called if site.verdict != "unknown"]
+        if not called:
+            kept += _distinct(alone)
+            continue
+        alone_decided = [site for site in alone if site.verdict != "unknown"]
+        if not alone_decided:
+            kept += _distinct(decided or called or alone)
+            continue
+        if any(site.verdict == "faulty" for site in alone_decided) and decided and all(site.verdict in ("correct", "intended") for site in decided):
+            kept += _distinct(decided)
+            continue
+        kept += _distinct([*alone_decided, *(site for site in decided if site.verdict == "faulty" and not any(a.verdict == "faulty" for a in alone_decided))])
+    return kept
+
+
+def _distinct(sites: list[AttentionSite]) -> list[AttentionSite]:
+    """Paths with the same verdict and the same numbers are one."""
+    seen: dict[tuple[object, ...], AttentionSite] = {}
+    for site in sites:
+        anchor = site.record.anchor
+        culprit = site.culprit.factor.application if site.culprit is not None else None
+        key = (
+            id(anchor.node) if anchor is not None else 0,
+            site.verdict,
+            site.kind,
+            str(site.ratio) if site.verdict != "unknown" else site.reason,
+            id(culprit.node) if culprit is not None else 0,
+        )
+        if key not in seen:
+            seen[key] = site
+    found = list(seen.values())
+    if len(found) > 1 and any(site.verdict != "unknown" for site in found):
+        return [site for site in found if site.verdict != "unknown"] + [site for site in found if site.verdict == "unknown"][:1]
+    return found

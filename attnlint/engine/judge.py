@@ -1,0 +1,585 @@
+"""The judge: from a recorded site to a verdict, by the ratio of its net scale to d_k^-1/2."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+import libcst as cst
+
+from attnlint.engine import intent
+from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol
+from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
+from attnlint.engine.tensors import main_term, others_of, products_of
+from attnlint.engine.values import Concat, Elementwise, Factor, Leaf, Output, Product, Scalar, Sum, Tensor, Weights, scale_of
+
+QUERY_NAME = re.compile(r"(^|_)(q|qs|qh|wq|xq|query|queries|quer\w*|theta|q\w{0,3}|\w*_q|\w*query\w*)$", re.I)
+KEY_NAME = re.compile(r"(^|_)(k|ks|kh|wk|xk|key|keys|phi|k\w{0,3}|\w*_k|\w*key\w*)$", re.I)
+ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha|transformer", re.I)
+
+HALF = Fraction(1, 2)
+LOG2_E = 1.4426950408889634
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """One side of the product: the tensor whose features are contracted, and every factor on it."""
+
+    tensor: Tensor
+    factors: tuple[Factor, ...]
+    main: Tensor  # the term that carries the data
+
+
+def judge(record: SiteRecord) -> AttentionSite | None:
+    """The judged site, or None where the softmax is no attention."""
+    if record.logits is None or "log" in record.notes:
+        return None
+    candidates = [(carrier, product) for carrier, product in products_of(record.logits) if _is_attention(record, product)]
+    if not candidates:
+        return _untraced(record)
+    sites = [_judge_product(record, carrier, product, len(candidates)) for carrier, product in candidates]
+    order = {"correct": 0, "intended": 1, "faulty": 2, "unknown": 3}
+    best = min(sites, key=lambda site: order[site.verdict])
+    if len(candidates) > 1 and best.verdict == "faulty":
+        best = next((site for site in sites if site.verdict == "faulty"), best)
+        count = Monomial.number(len(candidates))
+        if best.ratio is not None and best.ratio.equals(count.power(-HALF)):
+            best.verdict, best.reason, best.kind = "intended", f"the sum of {len(candidates)} products is scaled as one", None
+        elif any(site.verdict == "unknown" for site in sites):
+            best.verdict, best.kind, best.reason = "unknown", None, "one of the products of the sum is not followed"
+    best.terms = tuple((term, scale_of(term.factors)) for term in others_of(record.logits))
+    return best
+
+
+# --- what is attention
+
+
+def operand_of(tensor: Tensor) -> Operand:
+    """See through additions to a query (relative position biases) and modulations to the data behind."""
+    main, factors = tensor, tensor.factors
+    for _ in range(6):
+        if isinstance(main.content, Sum):
+            term = main_term(main.content)
+            if term is None:
+                break
+            factors = (*term.factors, *factors)
+            main = term
+        else:
+            break
+    return Operand(tensor, factors, main)
+
+
+def _leaf_kind(tensor: Tensor) -> str:
+    content = operand_of(tensor).main.content
+    if isinstance(content, Leaf):
+        return content.kind
+    if isinstance(content, Concat):
+        kinds = [_leaf_kind(part) for part in content.parts]
+        return next((kind for kind in ("projection", "array", "argument", "opaque") if kind in kinds), "opaque")
+    if isinstance(content, Elementwise):
+        kinds = [_leaf_kind(content.left), _leaf_kind(content.right)]
+        return next((kind for kind in ("projection", "array", "argument") if kind in kinds), "opaque")
+    if isinstance(content, Output):
+        return "projection"
+    if isinstance(content, (Weights, Product)):
+        return "product"
+    return "opaque"
+
+
+def _is_attention(record: SiteRecord, product: Product) -> bool:
+    left, right = _leaf_kind(product.left), _leaf_kind(product.right)
+    if "product" in (left, right) or "constant" in (left, right):
+        return False
+    weight = ("parameter", "buffer", "embedding")
+    if left in weight and right in weight:
+        return False
+    if left in weight or right in weight:
+        return False
+    if record.kernel is not None:
+        return True
+    if product.size.is_one:
+        return False
+    named = names_say_attention(record, product)
+    if record.value is not None:
+        return True
+    return named
+
+
+def names_say_attention(record: SiteRecord, product: Product) -> bool:
+    """Whether operands are called query and key, or the code around is called attention."""
+    left, right = product.left.name or "", product.right.name or ""
+    if (QUERY_NAME.search(left) and KEY_NAME.search(right)) or (KEY_NAME.search(left) and QUERY_NAME.search(right)):
+        return True
+    return bool(ATTENTION_NAME.search(record.qualname))
+
+
+def _untraced(record: SiteRecord) -> AttentionSite | None:
+    """A softmax whose logits could not be followed, where its weights meet values all the same."""
+    logits = record.logits
+    if logits is None or record.value is None or products_of(logits):
+        return None
+    reason = logits.content.reason if isinstance(logits.content, Leaf) else None
+    if isinstance(logits.content, Leaf) and logits.content.kind in ("parameter", "buffer", "constant", "embedding", "recurrent"):
+        return None
+    if isinstance(logits.content, Leaf) and logits.content.kind in ("projection", "array") and logits.content.layer is not None:
+        return None
+    if not ATTENTION_NAME.search(record.qualname) and reason is None:
+        return None
+    return AttentionSite(record, None, None, None, None, None, None, None, (), "unknown", reason=reason or "the logits are no product that is followed")
+
+
+# --- the verdict
+
+
+def _sides(record: SiteRecord, product: Product) -> tuple[Tensor, Tensor]:
+    """Which operand is the query and which the key: by the softmax axis, else by names, else left and right."""
+    if record.axis is not None:
+        key = record.axis.key
+        in_left = any(axis.key == key for axis in product.left.shape.axes)
+        in_right = any(axis.key == key for axis in product.right.shape.axes)
+        if in_left != in_right:
+            return (product.right, product.left) if in_left else (product.left, product.right)
+    if KEY_NAME.search(product.left.name or "") and QUERY_NAME.search(product.right.name or ""):
+        return product.right, product.left
+    return product.left, product.right
+
+
+def _judge_product(record: SiteRecord, carrier: Tensor, product: Product, count: int) -> AttentionSite:
+    query, key = _sides(record, product)
+    facts = record.facts
+    q, k = operand_of(query), operand_of(key)
+    placed = [PlacedFactor(f, "query") for f in q.factors] + [PlacedFactor(f, "key") for f in k.factors]
+    placed += [PlacedFactor(f, "kernel" if record.kernel else "logits") for f in carrier.factors]
+    placed = [p for p in placed if not p.factor.value.equals(Monomial.number(-1))]
+    net = ONE
+    for one in placed:
+        net = net * one.factor.value
+    contraction = product.size
+    expected = facts.normalise(contraction).power(-HALF)
+    ratio = facts.normalise(net) / expected
+    site = AttentionSite(
+        record, query, key, product, contraction, net, contraction.power(-HALF), ratio, tuple(placed), "unknown", path=path_text(record)
+    )
+    _decide(site, q, k, carrier)
+    return site
+
+
+def path_text(record: SiteRecord) -> str | None:
+    """The conditions of a path, readable: `self.scale is set, not fused`."""
+    parts = []
+    for text, truth in sorted(record.path):
+        shown = text.split("\x00")[0]
+        if len(shown) > 60:
+            shown = shown[:57] + "…"
+        parts.append(shown if truth else f"not ({shown})" if " " in shown else f"not {shown}")
+    return ", ".join(dict.fromkeys(parts)) or None
+
+
+def _free(symbol: Symbol, record: SiteRecord) -> bool:
+    """A symbol that acts as a factor of its own: a parameter or setting that no axis has as its size."""
+    return symbol.kind in (PARAMETER, CONFIG) and symbol.key not in record.dims
+
+
+def _without(value: Monomial, symbols: set[Symbol]) -> Monomial:
+    return Monomial(value.coefficient, tuple(item for item in value.powers if item[0] not in symbols))
+
+
+def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> None:
+    record, ratio = site.record, site.ratio
+    assert ratio is not None and site.scale is not None and site.contraction is not None
+    if ratio.is_one or ratio.equals(Monomial.number(LOG2_E)):
+        _set(site, "correct", None)
+        return
+    uncertain = carrier.uncertain or q.tensor.uncertain or k.tensor.uncertain or q.main.uncertain or k.main.uncertain
+    if uncertain:
+        _set(site, "unknown", uncertain)
+        return
+    for operand in (q, k):
+        content = operand.main.content
+        if isinstance(content, Concat):
+            _set(site, "unknown", "parts with different scales are joined along the features")
+            return
+    learned = {symbol for symbol in ratio.symbols if symbol.kind == LEARNED}
+    if learned:
+        rest = _without(ratio, learned)
+        names = ", ".join(sorted(symbol.name for symbol in learned))
+        if rest.is_one:
+            _set(site, "correct", f"with a further learned factor: {names}")
+        else:
+            _set(site, "intended", f"a learned temperature: {names}")
+        return
+    if q.tensor.normalised and k.tensor.normalised or (q.main.normalised and k.main.normalised):
+        _set(site, "intended", f"query and key are normalised ({q.main.normalised or q.tensor.normalised}): the scale is a temperature")
+        return
+    if carrier.nonlinear:
+        caps = [name for name in carrier.nonlinear if name in ("tanh", "clamp", "clip")]
+        if len(caps) != len(carrier.nonlinear):
+            _set(site, "unknown", f"the logits pass through {carrier.nonlinear[0]}")
+            return
+        if caps and "tanh" in caps and not (ratio.is_number or _pure(ratio, record)):
+            _set(site, "unknown", "the logits are capped")
+            return
+    if record.kernel is not None and q.tensor.normalised:
+        _set(site, "intended", "the query is normalised")
+        return
+    content = q.main.content, k.main.content
+    if any(isinstance(one, Elementwise) for one in content):
+        _set(site, "unknown", "query or key is multiplied element by element")
+        return
+    opaque = [symbol for symbol in ratio.symbols if symbol.kind == OPAQUE]
+    reasons = [one.reason for one in content if isinstance(one, Leaf) and one.kind == "opaque" and one.reason]
+    free = {symbol for symbol in ratio.symbols if _free(symbol, record)}
+    if free and not opaque:
+        rest = _without(ratio, free)
+        _configured(site, free, rest)
+        return
+    if opaque:
+        factor_text = ", ".join(symbol.name for symbol in opaque)
+        _set(site, "unknown", reasons[0] if reasons else f"`{factor_text}` is not followed")
+        return
+    if site.scale.is_one or not site.factors:
+        _missing(site, q, k, reasons)
+        return
+    if reasons and not _pure(ratio, record):
+        _set(site, "unknown", reasons[0])
+        return
+    if ratio.is_number:
+        _numeric(site)
+        return
+    if not conclusive(site):
+        _set(site, "unknown", f"whether {site.ratio} is 1 cannot be derived: the axis that is summed over is not followed")
+        return
+    _faulty(site)
+
+
+def _pure(ratio: Monomial, record: SiteRecord) -> bool:
+    return all(symbol.kind in (PARAMETER, CONFIG, AXIS) for symbol in ratio.symbols)
+
+
+def _set(site: AttentionSite, verdict: str, reason: str | None, kind: str | None = None) -> None:
+    site.verdict, site.reason, site.kind = verdict, reason, kind
+
+
+def _configured(site: AttentionSite, free: set[Symbol], rest: Monomial) -> None:
+    """A factor that is a parameter or setting: right beside d_k^-1/2, a configured temperature without it."""
+    record = site.record
+    names = ", ".join(sorted(symbol.name for symbol in free))
+    defaults = {symbol: record.defaults.get(symbol.key) for symbol in free}
+    if rest.is_one:
+        _set(site, "correct", f"with a further configured factor: {names}")
+        return
+    number = ONE
+    known = True
+    for symbol in free:
+        default = defaults[symbol]
+        if isinstance(default, Scalar) and default.value.is_number:
+            exponent = site.ratio.exponent_of(symbol) if site.ratio is not None else Fraction(1)
+            number = number * default.value.power(exponent)
+        else:
+            known = False
+    constructor = all(".__init__" in symbol.key or _is_class_key(symbol, record) for symbol in free)
+    if known and constructor and _constant_for_heads(site, rest * number, number):
+        _set(site, "faulty", None, "constant-scale")
+        site.culprit = _factor_with(site, free)
+        return
+    if any(symbol.kind == CONFIG for symbol in free) or constructor:
+        _set(site, "intended", f"a configured factor: {names}")
+        return
+    _set(site, "unknown", f"the scale is the parameter `{names}`: no caller in the tree gives it")
+
+
+def _is_class_key(symbol: Symbol, record: SiteRecord) -> bool:
+    owner = record.owner
+    if owner is None:
+        return False
+    return any(symbol.key.startswith(f"{record.scope.path}:{name}.") for name in (owner.qualname, *(getattr(b, "qualname", "") for b in getattr(owner, "bases", ()))))
+
+
+def _factor_with(site: AttentionSite, symbols: set[Symbol]) -> PlacedFactor | None:
+    for placed in site.factors:
+        if any(symbol in symbols for symbol in placed.factor.value.symbols):
+            return placed
+    return site.factors[-1] if site.factors else None
+
+
+def _constant_for_heads(site: AttentionSite, ratio: Monomial, constant: Monomial) -> bool:
+    """A literal such as 1/8 that is d^-1/2 of one head size, where the head size can be another."""
+    if site.contraction is None or not constant.is_number or constant.coefficient <= 0:
+        return False
+    inverse = 1.0 / constant.coefficient**2
+    whole = round(inverse)
+    if whole < 4 or abs(inverse - whole) > 1e-3 * whole or whole % 4:
+        return False
+    contraction = site.facts.normalise(site.contraction)
+    if contraction.is_number:
+        return abs(contraction.coefficient - whole) > 1e-6 * whole
+    return not any(symbol.kind in (AXIS, OPAQUE) for symbol in contraction.symbols)
+
+
+def _numeric(site: AttentionSite) -> None:
+    """The ratio is a plain number: a power that does not mean what it reads, a constant for another size, or a further factor."""
+    ratio, net = site.ratio, site.scale
+    assert ratio is not None and net is not None
+    if _precedence(site):
+        return
+    contraction = site.facts.normalise(site.contraction) if site.contraction is not None else ONE
+    if contraction.is_number and net.is_number:
+        d = contraction.coefficient
+        for power, kind in ((-1.0, "unrooted-scale"), (0.5, "inverted-scale"), (1.0, "inverted-scale")):
+            if abs(net.coefficient - d**power) < 1e-9 * max(1.0, d**power):
+                if kind == "unrooted-scale" and _double(site):
+                    return
+                _fault(site, kind)
+                return
+        if _double(site):
+            return
+        if net.is_one:
+            _missing(site, operand_of(site.query), operand_of(site.key), [])  # type: ignore[arg-type]
+            return
+        if _constant_for_heads(site, ratio, net) and all(p.factor.value.is_number for p in site.factors):
+            literal = _literal_factor(site)
+            if literal is not None:
+                _fault(site, "constant-scale", literal)
+                return
+        if 1.0 / net.coefficient**2 == round(1.0 / net.coefficient**2) and not _literal_factor(site):
+            _fault(site, "wrong-dim-scale")
+            return
+    _set(site, "intended", f"d_k^-1/2 with a further constant factor {ratio}")
+
+
+def _literal_factor(site: AttentionSite) -> PlacedFactor | None:
+    """The factor that is a bare number in the source."""
+    for placed in site.factors:
+        definition = placed.factor.definition
+        if definition is not None and isinstance(definition.node, (cst.Float, cst.Integer)) and not placed.factor.value.is_one:
+            return placed
+        if definition is not None and isinstance(definition.node, cst.BinaryOperation) and _only_numbers(definition.node):
+            return placed
+    return None
+
+
+def _only_numbers(node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.BinaryOperation):
+        return _only_numbers(node.left) and _only_numbers(node.right)
+    if isinstance(node, cst.UnaryOperation):
+        return _only_numbers(node.expression)
+    return isinstance(node, (cst.Float, cst.Integer))
+
+
+def conclusive(site: AttentionSite) -> bool:
+    """Whether the ratio is proved to differ from 1: its symbols can take values that make it differ, whatever else holds.
+
+    Parameters and settings are free. The size of an axis of an argument may equal anything, except that two
+    axes of one tensor of known rank differ.
+    """
+    ratio = site.ratio
+    assert ratio is not None and site.contraction is not None
+    kinds = {symbol.kind for symbol in ratio.symbols}
+    if OPAQUE in kinds or LEARNED in kinds:
+        return False
+    if SUM in kinds:
+        inner = [symbol for symbol in ratio.symbols if symbol.kind == SUM]
+        if any(term_symbol.kind in (OPAQUE, AXIS, LEARNED) for symbol in inner for term in symbol.terms for term_symbol in term.symbols):
+            return len(ratio.symbols) == 1 and ratio.symbols[0] in site.facts.normalise(site.contraction).symbols
+        return True
+    contraction = site.facts.normalise(site.contraction)
+    if AXIS not in kinds:
+        return True
+    if set(ratio.symbols) <= set(contraction.symbols):
+        return True  # a power of the contraction itself
+    axes = [symbol for symbol in ratio.symbols if symbol.kind == AXIS]
+    in_contraction = set(contraction.symbols)
+    for symbol in axes:
+        if symbol in in_contraction:
+            others = [other for other in ratio.symbols if other != symbol]
+            if not all(_other_axis_of_same(symbol, other) for other in others):
+                return False
+        elif not _is_position(symbol, site):
+            return False
+    return True
+
+
+def _other_axis_of_same(a: Symbol, b: Symbol) -> bool:
+    return b.kind == AXIS and a.key.rpartition("[")[0] == b.key.rpartition("[")[0] and a.key != b.key and "[-" not in a.key and "[-" not in b.key
+
+
+def _is_position(symbol: Symbol, site: AttentionSite) -> bool:
+    """An axis symbol that is seen as another axis than the contracted one of query or key."""
+    product = site.product
+    if product is None:
+        return False
+    contracted = {axis.key for axis in (*product.left_axes, *product.right_axes)}
+    for tensor in (product.left, product.right):
+        for axis in tensor.shape.axes:
+            if axis.key not in contracted and any(found == symbol for found in site.facts.normalise(axis.size).symbols):
+                return True
+    return False
+
+
+def _missing(site: AttentionSite, q: Operand, k: Operand, reasons: list[str]) -> None:
+    """Net scale 1: a fault where query and key are seen being made for this attention, and nothing says otherwise."""
+    record = site.record
+    kinds = (_leaf_kind(q.tensor), _leaf_kind(k.tensor))
+    if record.after:
+        for factor, _ in record.after:
+            if _is_root_of(site, factor.value):
+                _fault(site, "scale-after-softmax", PlacedFactor(factor, "weights"))
+                return
+    meant = intent.meant(site, q.main, k.main, kinds)
+    if meant is not None:
+        _set(site, "intended", meant)
+        return
+    if kinds == ("projection", "projection") or kinds == ("array", "array") or set(kinds) == {"array", "projection"}:
+        if record.kernel is None and len(site.factors) and any(p.factor.default_of for p in site.factors):
+            pass
+        _fault(site, "missing-scale")
+        return
+    if reasons:
+        _set(site, "unknown", reasons[0])
+        return
+    _set(site, "unknown", "no scale is applied here; query and key are arguments, so it may be left to the caller")
+
+
+def _is_root_of(site: AttentionSite, value: Monomial) -> bool:
+    """d_k^±1/2, or the root of any size: a scale that came too late."""
+    value = site.facts.normalise(value)
+    return any(abs(exponent) == HALF for _, exponent in value.powers) or (
+        site.contraction is not None and site.facts.normalise(site.contraction).is_number and value.is_number and not value.is_one
+        and abs(value.coefficient - site.facts.normalise(site.contraction).coefficient ** -0.5) < 1e-9
+    )
+
+
+def _fault(site: AttentionSite, kind: str, culprit: PlacedFactor | None = None) -> None:
+    _set(site, "faulty", None, kind)
+    site.culprit = culprit or site.culprit or _culprit(site)
+
+
+def _culprit(site: AttentionSite) -> PlacedFactor | None:
+    """The factor at fault: the last one that is no plain one."""
+    own = [placed for placed in site.factors if not placed.factor.value.is_one and placed.factor.via != "default"]
+    return own[-1] if own else (site.factors[-1] if site.factors else None)
+
+
+def _faulty(site: AttentionSite) -> None:
+    """Name the fault of a proved ratio other than 1."""
+    ratio = site.ratio
+    assert ratio is not None and site.contraction is not None and site.scale is not None
+    if _precedence(site):
+        return
+    contraction = site.facts.normalise(site.contraction)
+    if _double(site):
+        return
+    net = site.facts.normalise(site.scale)
+    power = _power_of(net, contraction)
+    if power is not None:
+        if power > 0:
+            _fault(site, "inverted-scale")
+        else:
+            _fault(site, "unrooted-scale")
+        return
+    if net.is_number:
+        literal = _literal_factor(site)
+        if _constant_for_heads(site, ratio, net):
+            _fault(site, "constant-scale", literal)
+        else:
+            _set(site, "intended", f"a constant factor {net}")
+        return
+    if all(exponent > 0 for _, exponent in net.powers) and any(set(net.symbols) & set(contraction.symbols)):
+        _fault(site, "inverted-scale")
+        return
+    if any(symbol in net.symbols for symbol in contraction.symbols) and all(exponent <= -1 for _, exponent in net.powers) and not net.equals(contraction.power(-HALF)):
+        squared = net.root()
+        if squared.equals(contraction.power(-HALF)):
+            _fault(site, "unrooted-scale")
+            return
+    _fault(site, "wrong-dim-scale")
+
+
+def _power_of(value: Monomial, base: Monomial) -> Fraction | None:
+    """e with value = base^e, for a base that is no number."""
+    if not base.powers:
+        return None
+    symbol, exponent = base.powers[0]
+    power = value.exponent_of(symbol) / exponent
+    return power if power and base.power(power).equals(value) else None
+
+
+def _double(site: AttentionSite) -> bool:
+    """Two factors of which one alone would be right."""
+    own = [placed for placed in site.factors if not site.facts.normalise(placed.factor.value).is_one]
+    if len(own) < 2:
+        return False
+    expected = site.facts.normalise(site.contraction).power(-HALF) if site.contraction is not None else ONE
+    total = site.facts.normalise(site.scale) if site.scale is not None else ONE
+    for placed in reversed(own):
+        value = site.facts.normalise(placed.factor.value)
+        rest = total / value
+        if rest.equals(expected) and not value.is_number | (value.is_number and not expected.is_number):
+            if all(exponent < 0 for _, exponent in value.powers):
+                chosen = placed
+                if placed.factor.via == "default":
+                    chosen = next((one for one in own if one is not placed), placed)
+                    site.culprit = placed
+                    _set(site, "faulty", None, "double-scale")
+                    site.other = chosen
+                    return True
+                site.culprit = placed
+                _set(site, "faulty", None, "double-scale")
+                return True
+        if value.is_number and expected.is_number and rest.equals(expected) and value.coefficient < 1 and abs(value.coefficient - expected.coefficient) < 1e-9:
+            site.culprit = placed
+            _set(site, "faulty", None, "double-scale")
+            return True
+    return False
+
+
+# --- expressions that are another power than they read
+
+
+def _precedence(site: AttentionSite) -> bool:
+    for placed in site.factors:
+        for origin in (placed.factor.definition, placed.factor.operand, placed.factor.application):
+            if origin is not None and misread(origin.node) and _blamed(site, placed):
+                site.culprit = placed
+                _set(site, "faulty", None, "scale-precedence")
+                return True
+    return False
+
+
+def _blamed(site: AttentionSite, placed: PlacedFactor) -> bool:
+    return site.ratio is not None and not site.ratio.is_one
+
+
+def misread(node: cst.CSTNode) -> bool:
+    """`x ** 1 / 2`, `d // h ** -0.5`, `x ** (1 // 2)`, `x / d ** 1 / 2`."""
+    if isinstance(node, cst.BinaryOperation):
+        operator, left, right = node.operator, node.left, node.right
+        if isinstance(operator, (cst.Divide, cst.FloorDivide)):
+            tail = left
+            if isinstance(tail, cst.BinaryOperation) and not tail.lpar and isinstance(tail.operator, (cst.Divide, cst.Multiply)):
+                tail = tail.right
+            if (
+                isinstance(tail, cst.BinaryOperation)
+                and not tail.lpar
+                and isinstance(tail.operator, cst.Power)
+                and _unit(tail.right)
+                and isinstance(right, (cst.Integer, cst.Float))
+                and float(right.value) in (2.0, 4.0)
+            ):
+                return True
+            if isinstance(right, cst.BinaryOperation) and not right.lpar and isinstance(right.operator, cst.Power) and isinstance(operator, cst.FloorDivide):
+                return True
+        if isinstance(operator, cst.Power) and isinstance(right, cst.BinaryOperation) and isinstance(right.operator, cst.FloorDivide):
+            return True
+    return any(
+        misread(child)
+        for child in node.children
+        if isinstance(child, (cst.BaseExpression, cst.Arg)) and not isinstance(child, (cst.Lambda, cst.Name, cst.BaseString))
+    )
+
+
+def _unit(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        return _unit(node.expression)
+    return isinstance(node, (cst.Integer, cst.Float)) and float(node.value.replace("_", "")) == 1.0

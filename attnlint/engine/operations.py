@@ -1,0 +1,1227 @@
+"""What framework functions do to abstract values: the meanings that the tables in `attnlint.frameworks` name.
+
+A table row is an `Op`: a meaning and the parameters of the call. Every meaning takes a `Call` with its arguments bound by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from attnlint.engine import arithmetic, equations, shapes, tensors
+from attnlint.engine.algebra import AXIS, LEARNED, OPAQUE, Monomial, Symbol
+from attnlint.engine.expressions import exponent_of, whole_number
+from attnlint.engine.values import (
+    NONE,
+    Argument,
+    Bool,
+    Choice,
+    Elementwise,
+    Exponential,
+    External,
+    Items,
+    Layer,
+    Leaf,
+    Mapping,
+    Mask,
+    Maximum,
+    NoneValue,
+    Output,
+    Product,
+    Rest,
+    Scalar,
+    Sequence as SequenceValue,
+    ShapeOf,
+    Sum,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from attnlint.engine.interpreter import Interpreter
+
+Meaning = Callable[["Interpreter", "Call"], Value]
+
+
+@dataclass(frozen=True)
+class Op:
+    """One row of a framework table. `parameters` in order; `*name` collects the rest. `settings` are fixed for this spelling."""
+
+    meaning: Meaning
+    parameters: tuple[str, ...] = ("input",)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def op(meaning: Meaning, parameters: str = "input", **settings: Any) -> Op:
+    return Op(meaning, tuple(parameters.split()), settings)
+
+
+@dataclass
+class Call:
+    """A call of a framework function with its arguments by parameter name."""
+
+    name: str
+    values: dict[str, Value]
+    nodes: dict[str, cst.CSTNode]
+    node: cst.CSTNode
+    settings: dict[str, Any]
+    engine: Any
+
+    def get(self, name: str) -> Value | None:
+        found = self.values.get(name)
+        return None if isinstance(found, NoneValue) else found
+
+    def tensor(self, name: str = "input") -> Tensor:
+        value = self.values.get(name)
+        found = self.engine.as_tensor(value, self.nodes.get(name)) if value is not None else None
+        return found if found is not None else self.engine.opaque_tensor("an argument that is no tensor", node=self.node)
+
+    def scalar(self, name: str) -> Scalar | None:
+        value = self.get(name)
+        return self.engine.as_scalar(value, self.nodes.get(name)) if value is not None else None
+
+    def integer(self, name: str, default: int | None = None) -> int | None:
+        value = self.values.get(name)
+        if value is None or isinstance(value, NoneValue):
+            return default if value is None else None
+        return whole_number(value)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        value = self.values.get(name)
+        return value.value if isinstance(value, Bool) else default
+
+    def integers(self, name: str) -> list[int] | None:
+        """Whole numbers given as one tuple, as several arguments, or as one number."""
+        value = self.get(name)
+        if value is None:
+            return None
+        number = whole_number(value)
+        if number is not None:
+            return [number]
+        if isinstance(value, Items):
+            items = value.items
+            if len(items) == 1 and isinstance(items[0], Items):
+                items = items[0].items
+            numbers = [whole_number(item) for item in items]
+            return [n for n in numbers if n is not None] if all(n is not None for n in numbers) else None
+        return None
+
+
+# canonical names of parameters that frameworks spell differently
+_ALIASES = {
+    "axis": "dim",
+    "dims": "dim",
+    "axes": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "tensor": "input",
+    "self": "input",
+    "logits": "input",
+    "array": "input",
+    "arr": "input",
+    "inputs": "input",
+    "x1": "input",
+    "mat1": "input",
+    "y": "other",
+    "b": "other",
+    "x2": "other",
+    "mat2": "other",
+    "value": "other",
+    "newshape": "shape",
+    "size": "shape",
+    "new_shape": "shape",
+    "target_shape": "shape",
+    "perm": "dim",
+    "tensors": "inputs_list",
+    "arrays": "inputs_list",
+    "values": "inputs_list",
+    "num_or_size_splits": "sections",
+    "num_or_sections": "sections",
+    "split_size_or_sections": "sections",
+    "split_size": "sections",
+    "indices_or_sections": "sections",
+    "subscripts": "equation",
+}
+
+
+def bind(row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode, receiver_node: cst.CSTNode | None) -> tuple[dict[str, Value], dict[str, cst.CSTNode]]:
+    """Arguments by parameter name, with the expression each was given as."""
+    values: dict[str, Value] = {}
+    nodes: dict[str, cst.CSTNode] = {}
+    given: list[cst.CSTNode | None] = []
+    keyword_nodes: dict[str, cst.CSTNode] = {}
+    if isinstance(node, cst.Call):
+        stars = any(argument.star for argument in node.args)
+        given = [argument.value for argument in node.args if argument.keyword is None and not argument.star] if not stars else []
+        keyword_nodes = {argument.keyword.value: argument.value for argument in node.args if argument.keyword is not None}
+    if receiver_node is not None:
+        given = [receiver_node, *given] if given or not isinstance(node, cst.Call) or not any(a.star for a in node.args) else [receiver_node]
+    position = 0
+    for parameter in row.parameters:
+        if parameter.startswith("*"):
+            rest = tuple(arguments[position:])
+            if rest:
+                values[parameter[1:]] = rest[0] if len(rest) == 1 and isinstance(rest[0], (Items, ShapeOf, SequenceValue)) else Items(rest)
+                if position < len(given) and given[position] is not None:
+                    nodes[parameter[1:]] = given[position]  # type: ignore[assignment]
+            position = len(arguments)
+            break
+        if position < len(arguments):
+            values[parameter] = arguments[position]
+            if position < len(given) and given[position] is not None:
+                nodes[parameter] = given[position]  # type: ignore[assignment]
+            position += 1
+    names = {parameter.lstrip("*") for parameter in row.parameters}
+    for name, value in keywords.items():
+        target = name if name in names else _ALIASES.get(name, name)
+        if target not in names and name in ("tensors", "arrays", "values") and "inputs_list" in names:
+            target = "inputs_list"
+        values.setdefault(target, value)
+        if name in keyword_nodes:
+            nodes.setdefault(target, keyword_nodes[name])
+    return values, nodes
+
+
+# --- values that pass through
+
+
+def identity(engine: Interpreter, call: Call) -> Value:
+    """A cast, a copy, a device move: nothing about shape, scale or terms changes."""
+    value = call.values.get("input")
+    if isinstance(value, (Scalar, Bool, Items, Text, SequenceValue, NoneValue)):
+        return value
+    if isinstance(value, Argument) and value.hint != "tensor":
+        return value
+    tensor = call.tensor()
+    dtype = call.settings.get("dtype") or _dtype_of(call)
+    return tensors.then(engine, tensor, call.node, dtype=dtype or (tensor.dtype if tensor.dtype == "bool" and not call.settings.get("casts") else None))
+
+
+def _dtype_of(call: Call) -> str | None:
+    for name in ("dtype", "type"):
+        value = call.values.get(name)
+        if isinstance(value, External):
+            tail = value.name.rpartition(".")[2]
+            return {"float16": "half", "half": "half", "bfloat16": "half", "float32": "float32", "float": "float32", "bool": "bool", "bool_": "bool"}.get(tail)
+    return None
+
+
+def passthrough_argument(engine: Interpreter, call: Call) -> Value:
+    """The value of one argument: `checkpoint(f)`, `vmap(f)`, `jit(f)`."""
+    value = call.values.get("input")
+    return value if value is not None else Unknown("a wrapped function")
+
+
+def boolean(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    return Tensor(tensor.shape, Leaf("constant", engine.fresh("mask")), name=tensor.name, dtype="bool", history=tensor.history)
+
+
+def nothing(engine: Interpreter, call: Call) -> Value:
+    return NONE
+
+
+# --- scalars and element-wise functions
+
+
+def _numeric(call: Call, name: str = "input") -> Scalar | None:
+    """The argument as a number, where it is one or is typed as one."""
+    value = call.values.get(name)
+    if isinstance(value, Tensor):
+        return arithmetic.scalar_of(call.engine, value) if not isinstance(value.content, Leaf) or value.content.kind == "parameter" else None
+    if isinstance(value, Argument) and value.hint == "tensor":
+        return None
+    if value is None or isinstance(value, NoneValue):
+        return None
+    return call.engine.as_scalar(value, call.nodes.get(name))
+
+
+def power_of(engine: Interpreter, call: Call) -> Value:
+    """sqrt, rsqrt, reciprocal, pow: `settings['exponent']` or the argument `other`."""
+    fixed: Fraction | None = call.settings.get("exponent")
+    scalar = _numeric(call)
+    exponent: Fraction | None = fixed
+    if exponent is None:
+        other = call.scalar("other")
+        exponent = exponent_of(other) if other is not None else None
+    if scalar is not None:
+        origin = engine.origin(call.node)
+        if any(symbol.kind == LEARNED for symbol in scalar.value.symbols):
+            return scalar
+        if exponent is None:
+            return Scalar(engine.opaque_symbol(call.node), origin)
+        value = scalar.value.power(exponent)
+        return Scalar(engine.opaque_symbol(call.node) if math.isnan(value.coefficient) else value, origin, default_of=scalar.default_of)
+    tensor = call.tensor()
+    if exponent == Fraction(1, 2):
+        return tensors.root(engine, tensor, call.node)
+    if exponent == Fraction(-1, 2):
+        return tensors.root(engine, tensor, call.node, inverse=True)
+    if exponent == 2:
+        return tensors.square(engine, tensor, call.node)
+    return tensors.nonlinear(engine, tensor, call.name, call.node)
+
+
+def elementwise(engine: Interpreter, call: Call) -> Value:
+    """tanh, relu, clamp, …: remembered on logits, new features on anything else; numbers become opaque."""
+    scalar = _numeric(call)
+    if scalar is not None:
+        if any(symbol.kind == LEARNED for symbol in scalar.value.symbols):
+            return scalar
+        if scalar.value.is_number and call.name in ("exp", "log", "log2"):
+            function = {"exp": math.exp, "log": math.log, "log2": math.log2}[call.name]
+            try:
+                return Scalar(Monomial.number(function(scalar.value.coefficient)), engine.origin(call.node))
+            except (ValueError, OverflowError):
+                return Unknown("a number out of range")
+        if call.name in ("abs", "clamp", "clip", "maximum", "minimum", "round", "floor", "ceil", "trunc", "max", "min"):
+            return scalar if call.name in ("abs", "round", "floor", "ceil", "trunc", "clamp", "clip") else Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
+        return Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
+    tensor = call.tensor()
+    if call.name == "maximum" and isinstance(tensor.content, (Maximum,)):
+        return tensor
+    if call.name in ("maximum", "minimum", "max", "min") and isinstance(other := call.values.get("other"), Tensor) and isinstance(other.content, Maximum):
+        return other
+    return tensors.nonlinear(engine, tensor, call.name, call.node)
+
+
+def negative(engine: Interpreter, call: Call) -> Value:
+    value = call.values.get("input")
+    return arithmetic.negate(engine, value, call.node) if value is not None else Unknown("nothing to negate")
+
+
+def binary(engine: Interpreter, call: Call) -> Value:
+    """add, sub, mul, div as functions or methods, with `alpha`."""
+    left, right = call.values.get("input"), call.values.get("other")
+    if left is None or right is None:
+        return Unknown("an operation without operands")
+    return engine.binary(call.settings["operator"], left, right, call.node, call.nodes.get("input"), call.nodes.get("other"))
+
+
+def rounded(engine: Interpreter, call: Call) -> Value:
+    """int(), float(): the number itself."""
+    value = call.values.get("input")
+    if isinstance(value, Text):
+        try:
+            number = float(value.value)
+        except ValueError:
+            return Unknown("a number from text")
+        return Scalar(Monomial.number(number), engine.origin(call.node))
+    if isinstance(value, Tensor):
+        return value
+    scalar = engine.as_scalar(value, call.nodes.get("input")) if value is not None else None
+    if scalar is None:
+        return Unknown("a number")
+    if call.name == "int" and scalar.value.is_number and math.isfinite(scalar.value.coefficient):
+        return Scalar(Monomial.number(float(int(scalar.value.coefficient + 1e-12))), engine.origin(call.node), scalar.default_of)
+    return scalar
+
+
+# --- products
+
+
+def matmul(engine: Interpreter, call: Call) -> Value:
+    a, b = call.tensor("input"), call.tensor("other")
+    if _true(call, "transpose_a") or _true(call, "transpose_x") or _true(call, "adjoint_a"):
+        a = _swapped(engine, a, -1, -2, call)
+    if _true(call, "transpose_b") or _true(call, "transpose_y") or _true(call, "adjoint_b"):
+        b = _swapped(engine, b, -1, -2, call)
+    rank = call.settings.get("rank")
+    if rank:
+        a = a.but(shape=shapes.with_rank(a.shape, rank)) if a.shape.lead is not None and len(a.shape.axes) <= rank else a
+        b = b.but(shape=shapes.with_rank(b.shape, rank)) if b.shape.lead is not None and len(b.shape.axes) <= rank else b
+    return tensors.multiply(engine, a, b, call.node)
+
+
+def _true(call: Call, name: str) -> bool:
+    value = call.values.get(name)
+    return isinstance(value, Bool) and value.value
+
+
+def inner(engine: Interpreter, call: Call) -> Value:
+    """numpy.inner and vdot: the last axes of both are summed over."""
+    a, b = call.tensor("input"), call.tensor("other")
+    b_t = _swapped(engine, b, -1, -2, call) if b.shape.rank != 1 else b
+    return tensors.multiply(engine, a, b_t, call.node)
+
+
+def baddbmm(engine: Interpreter, call: Call) -> Value:
+    """`beta · input + alpha · (batch1 @ batch2)`."""
+    a, b = call.tensor("batch1"), call.tensor("batch2")
+    product = tensors.multiply(engine, a, b, call.node)
+    alpha = call.get("alpha")
+    if alpha is not None:
+        scalar = engine.as_scalar(alpha, call.nodes.get("alpha"))
+        if scalar is not None:
+            product = arithmetic.scaled(engine, product, scalar, call.node, call.nodes.get("alpha"), False, "alpha")
+    beta = call.scalar("beta")
+    base = call.tensor("input")
+    empty = isinstance(base.content, Leaf) and base.content.kind == "constant" and "empty" in base.notes
+    if empty or (beta is not None and beta.value.is_number and beta.value.coefficient == 0):
+        return product
+    return tensors.sum_of(engine, product, base, False, call.node)
+
+
+def dense_product(engine: Interpreter, call: Call) -> Value:
+    """torch.nn.functional.linear: the last axes of input and weight are summed over."""
+    a, weight = call.tensor("input"), call.tensor("weight")
+    weight_t = _swapped(engine, weight, -1, -2, call)
+    if not isinstance(weight_t.content, Leaf) or weight_t.content.kind != "parameter":
+        name = (weight.name or "").lower()
+        if "weight" in name or name.startswith("w"):
+            weight_t = weight_t.but(notes=weight_t.notes | {"weight"})
+    return tensors.multiply(engine, a, weight_t, call.node)
+
+
+def einsum(engine: Interpreter, call: Call) -> Value:
+    operands: list[Value] = []
+    equation: str | None = None
+    rest = call.values.get("operands")
+    items: tuple[Value, ...] = rest.items if isinstance(rest, Items) else (rest,) if rest is not None else ()
+    first = call.values.get("equation")
+    everything = [first, *items] if first is not None else list(items)
+    for value in everything:
+        if isinstance(value, Text) and equation is None:
+            equation = value.value
+        elif isinstance(value, Items) and all(isinstance(item, (Tensor, Argument, Unknown)) for item in value.items):
+            operands.extend(value.items)
+        elif isinstance(value, (Tensor, Argument, Unknown)):
+            operands.append(value)
+    operand_tensors = [tensor for value in operands if (tensor := engine.as_tensor(value)) is not None]
+    if equation is None:
+        return engine.opaque_tensor("an einsum whose equation is not a plain string", node=call.node)
+    operand_shapes = [tensor.shape for tensor in operand_tensors]
+    named = call.settings.get("words", False)
+    result = (
+        equations.einops_einsum(equation, operand_shapes, engine.facts) if named else equations.einsum(equation, operand_shapes, engine.facts)
+    )
+    if result is None and len(operand_tensors) > 2:
+        return _einsum_of_several(engine, equation, operand_tensors, call)
+    if result is None:
+        return engine.opaque_tensor("an einsum of other shapes", node=call.node)
+    if isinstance(result, shapes.Shape):
+        return tensors.then(engine, operand_tensors[0], call.node, shape=result)
+    return tensors.contract(engine, operand_tensors[0], operand_tensors[1], result, call.node)
+
+
+def _einsum_of_several(engine: Interpreter, equation: str, operands: list[Tensor], call: Call) -> Value:
+    """An einsum of three operands: weights or a parameter among them leave a product of two; anything else is no attention."""
+    return engine.opaque_tensor("a product of three factors", node=call.node)
+
+
+def tensordot(engine: Interpreter, call: Call) -> Value:
+    a, b = call.tensor("input"), call.tensor("other")
+    axes = call.values.get("dim")
+    spec: Any = 2
+    number = whole_number(axes)
+    if number is not None:
+        spec = number
+    elif isinstance(axes, Items) and len(axes.items) == 2:
+        sides = []
+        for side in axes.items:
+            one = whole_number(side)
+            if one is not None:
+                sides.append([one])
+            elif isinstance(side, Items) and all(whole_number(item) is not None for item in side.items):
+                sides.append([whole_number(item) or 0 for item in side.items])
+            else:
+                return engine.opaque_tensor("a tensordot over unknown axes", node=call.node)
+        spec = (sides[0], sides[1])
+    result = shapes.tensordot(a.shape, b.shape, spec)
+    return tensors.contract(engine, a, b, result, call.node) if result is not None else engine.opaque_tensor("a tensordot of unknown shapes", node=call.node)
+
+
+def batch_dot(engine: Interpreter, call: Call) -> Value:
+    """Keras' `batch_dot(x, y, axes)` and the Dot layer: one axis of each is summed over."""
+    a, b = call.tensor("input"), call.tensor("other")
+    axes = call.integers("dim")
+    if axes is None:
+        return tensors.multiply(engine, a, b, call.node)
+    left, right = (axes[0], axes[1]) if len(axes) > 1 else (axes[0], axes[0])
+    for tensor, name in ((a, "a"), (b, "b")):
+        if tensor.shape.lead is not None and len(tensor.shape.axes) <= 3:
+            ranked = tensor.but(shape=shapes.with_rank(tensor.shape, 3))
+            a, b = (ranked, b) if name == "a" else (a, ranked)
+    rank_a, rank_b = a.shape.rank or 3, b.shape.rank or 3
+    left, right = left % rank_a, right % rank_b
+    a_last = _moved(engine, a, left, rank_a - 1, call)
+    b_second = _moved(engine, b, right, rank_b - 2, call) if rank_b >= 2 else b
+    return tensors.multiply(engine, a_last, b_second, call.node)
+
+
+def _moved(engine: Interpreter, tensor: Tensor, source: int, target: int, call: Call) -> Tensor:
+    rank = tensor.shape.rank
+    if rank is None or source == target:
+        return tensor
+    order = [i for i in range(rank) if i != source]
+    order.insert(target, source)
+    shape = shapes.permute(tensor.shape, order)
+    return tensors.then(engine, tensor, call.node, shape=shape) if shape is not None else tensor
+
+
+# --- axes
+
+
+def _unknown_shape(engine: Interpreter, tensor: Tensor) -> shapes.Shape:
+    return shapes.unknown(engine.fresh(tensor.name or "t"))
+
+
+def _reshaped(engine: Interpreter, tensor: Tensor, shape: shapes.Shape | None, call: Call) -> Tensor:
+    return tensors.then(engine, tensor, call.node, shape=shape if shape is not None else _unknown_shape(engine, tensor))
+
+
+def _swapped(engine: Interpreter, tensor: Tensor, i: int, j: int, call: Call) -> Tensor:
+    shape = tensor.shape
+    if shape.lead is not None and (i >= 0 or j >= 0):
+        # axes counted from the front of an unknown rank: the least rank that has them
+        shape = shapes.with_rank(shape, max(i, j, len(shape.axes) - 1) + 1)
+    return _reshaped(engine, tensor, shapes.swap(shape, i, j), call)
+
+
+def swap_axes(engine: Interpreter, call: Call) -> Value:
+    """transpose(i, j), swapaxes: two axes exchanged; NumPy's transpose with a whole order is a permute."""
+    numbers = call.integers("dim")
+    tensor = call.tensor()
+    first, second = call.values.get("dim0"), call.values.get("dim1")
+    if first is not None and second is not None:
+        numbers = [n for n in (whole_number(first), whole_number(second)) if n is not None]
+    if numbers is None:
+        if call.get("dim") is None:
+            return reverse_axes(engine, call)
+        return _reshaped(engine, tensor, None, call)
+    if len(numbers) == 2 and not (call.settings.get("order") and sorted(numbers) == [0, 1]):
+        return _swapped(engine, tensor, numbers[0], numbers[1], call)
+    return _permuted(engine, tensor, numbers, call)
+
+
+def _permuted(engine: Interpreter, tensor: Tensor, order: list[int], call: Call) -> Tensor:
+    shape = tensor.shape
+    if shape.lead is not None:
+        shape = shapes.with_rank(shape, len(order)) if len(shape.axes) <= len(order) else shape
+    if tensor.shape.lead is not None and isinstance(tensor.content, Leaf):
+        engine.learn_rank(tensor, shape)
+    return _reshaped(engine, tensor, shapes.permute(shape, order), call)
+
+
+def permute(engine: Interpreter, call: Call) -> Value:
+    tensor, order = call.tensor(), call.integers("dim")
+    if order is None:
+        if call.get("dim") is None:
+            return reverse_axes(engine, call)
+        return _reshaped(engine, tensor, None, call)
+    return _permuted(engine, tensor, order, call)
+
+
+def reverse_axes(engine: Interpreter, call: Call) -> Value:
+    """`.T`: all axes reversed; of two axes, the plain transpose."""
+    tensor = call.tensor()
+    shape = tensor.shape
+    if shape.lead is not None:
+        return _swapped(engine, tensor, -1, -2, call).but(notes=tensor.notes | {"T"})
+    rank = shape.rank or 0
+    result = _reshaped(engine, tensor, shapes.permute(shape, list(reversed(range(rank)))), call)
+    return result.but(notes=result.notes | {"T"}) if rank != 2 else result
+
+
+def matrix_transpose(engine: Interpreter, call: Call) -> Value:
+    return _swapped(engine, call.tensor(), -1, -2, call)
+
+
+def move_axis(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    source, target = call.integer("source"), call.integer("destination")
+    rank = tensor.shape.rank
+    if source is None or target is None or rank is None:
+        return _reshaped(engine, tensor, None, call)
+    return _moved(engine, tensor, source % rank, target % rank, call)
+
+
+def _sizes(engine: Interpreter, value: Value | None) -> list[Monomial | None | shapes.Lead] | None:
+    """Targets of a view: None for -1."""
+    items: tuple[Value, ...]
+    if isinstance(value, Items):
+        items = value.items
+        if len(items) == 1 and isinstance(items[0], (Items, ShapeOf)):
+            return _sizes(engine, items[0])
+    elif isinstance(value, ShapeOf):
+        lead = value.tensor.shape.lead or ""
+        return [shapes.Lead(lead, 0), *(axis.size for axis in value.tensor.shape.axes)]
+    elif isinstance(value, (Scalar, Argument)):
+        items = (value,)
+    else:
+        return None
+    targets: list[Monomial | None | shapes.Lead] = []
+    for item in items:
+        if isinstance(item, Rest):
+            targets.append(shapes.Lead(item.key, item.drop))
+            continue
+        number = whole_number(item)
+        if number == -1:
+            targets.append(None)
+            continue
+        scalar = engine.as_scalar(item)
+        if scalar is None:
+            return None
+        engine.note_dims(scalar.value)
+        targets.append(scalar.value)
+    return targets
+
+
+def reshape(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    value = call.values.get("shape")
+    if isinstance(value, External) or value is None:  # view(torch.int8)
+        return tensor
+    targets = _sizes(engine, value)
+    if targets is None or sum(1 for target in targets if target is None) > 1:
+        return _reshaped(engine, tensor, None, call)
+    result = shapes.reshape(tensor.shape, targets, engine.facts)
+    if result is None:
+        axes = []
+        for i, target in enumerate(targets):
+            if isinstance(target, shapes.Lead):
+                return _reshaped(engine, tensor, None, call)
+            size = target if target is not None else Monomial.of(Symbol(engine.fresh("view"), f"axis {i}", OPAQUE))
+            axes.append(shapes.sized(size, engine.fresh("view")))
+        return _reshaped(engine, tensor, shapes.Shape(tuple(axes)), call)
+    changed = _reshaped(engine, tensor, result.shape, call)
+    if result.scrambled is not None:
+        text = f"{result.scrambled.kind}: {result.scrambled.expected} → {result.scrambled.found}"
+        origin = engine.origin(call.node)
+        if isinstance(tensor.content, (Output, Weights)):
+            tensor.content.site.merges.append((text, origin))
+        changed = changed.but(scrambled=(*tensor.scrambled, (text, origin)))
+    return changed
+
+
+def unflatten(engine: Interpreter, call: Call) -> Value:
+    tensor, index = call.tensor(), call.integer("dim", -1)
+    targets = _sizes(engine, call.values.get("shape"))
+    if index is None or targets is None or any(isinstance(target, shapes.Lead) for target in targets):
+        return _reshaped(engine, tensor, None, call)
+    found = shapes.axis_of(tensor.shape, index)
+    if found is None:
+        return _reshaped(engine, tensor, None, call)
+    shape, axis = found
+    inner_result = shapes.reshape(shapes.Shape((axis,)), targets, engine.facts)
+    if inner_result is None:
+        return _reshaped(engine, tensor, None, call)
+    position = index if index >= 0 else len(shape.axes) + index
+    axes = (*shape.axes[:position], *inner_result.shape.axes, *shape.axes[position + 1 :])
+    return _reshaped(engine, tensor, shapes.Shape(axes, shape.lead), call)
+
+
+def flatten(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    start, end = call.integer("start_dim", 0), call.integer("end_dim", -1)
+    shape = tensor.shape
+    if start is None or end is None:
+        return _reshaped(engine, tensor, None, call)
+    if shape.lead is not None:
+        if start >= 0 and end == -1 and start > 0:
+            # (b, c, *spatial).flatten(2): a feature map of two spatial axes
+            shape = shapes.with_rank(shape, max(start + 2, len(shape.axes)))
+        elif start < 0:
+            shape = shapes.materialise(shape, -start)
+        else:
+            return _reshaped(engine, tensor, None, call)
+    count = len(shape.axes)
+    first, last = start % count if count else 0, end % count if count else 0
+    if first >= last:
+        return tensors.then(engine, tensor, call.node)
+    merged = shapes.join(atom for axis in shape.axes[first : last + 1] for atom in axis.atoms)
+    changed = _reshaped(engine, tensor, shapes.Shape((*shape.axes[:first], merged, *shape.axes[last + 1 :]), shape.lead), call)
+    return changed
+
+
+def squeeze(engine: Interpreter, call: Call) -> Value:
+    tensor, numbers = call.tensor(), call.integers("dim")
+    shape: shapes.Shape | None = tensor.shape
+    if numbers is None:
+        if call.get("dim") is None and tensor.shape.lead is None:
+            return _reshaped(engine, tensor, shapes.Shape(tuple(axis for axis in tensor.shape.axes if not axis.size.is_one)), call)
+        return _reshaped(engine, tensor, None, call)
+    for number in sorted(numbers, reverse=True):
+        shape = shapes.squeeze(shape, number) if shape is not None else None
+    return _reshaped(engine, tensor, shape, call)
+
+
+def unsqueeze(engine: Interpreter, call: Call) -> Value:
+    value = call.values.get("input")
+    if isinstance(value, Scalar):
+        return value
+    tensor, numbers = call.tensor(), call.integers("dim")
+    shape: shapes.Shape | None = tensor.shape
+    for number in numbers or [0]:
+        shape = shapes.unsqueeze(shape, number) if shape is not None else None
+    return _reshaped(engine, tensor, shape, call)
+
+
+def expand(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    targets = _sizes(engine, call.values.get("shape"))
+    if targets is None or any(isinstance(target, shapes.Lead) for target in targets):
+        return tensors.then(engine, tensor, call.node)
+    sizes = [target for target in targets if not isinstance(target, shapes.Lead)]
+    return _reshaped(engine, tensor, shapes.expand(tensor.shape, sizes), call)
+
+
+def expand_as(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    return tensors.then(engine, tensor, call.node, shape=shapes.broadcast(tensor.shape, call.tensor("other").shape))
+
+
+def repeat_interleave(engine: Interpreter, call: Call) -> Value:
+    tensor, index = call.tensor(), call.integer("dim")
+    times = call.scalar("repeats")
+    if index is None or times is None:
+        return tensors.then(engine, tensor, call.node)
+    shape = tensor.shape
+    if shape.lead is not None and index >= 0:
+        shape = shapes.with_rank(shape, max(index + 2, len(shape.axes)))
+    return _reshaped(engine, tensor, shapes.repeat(shape, index, times.value), call)
+
+
+def tile(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    targets = _sizes(engine, call.values.get("shape"))
+    if targets is None or tensor.shape.lead is not None or any(not isinstance(target, Monomial) for target in targets):
+        return tensors.then(engine, tensor, call.node)
+    shape: shapes.Shape | None = tensor.shape
+    missing = len(targets) - len(tensor.shape.axes)
+    for _ in range(max(0, missing)):
+        shape = shapes.unsqueeze(shape, 0) if shape is not None else None
+    offset = max(0, -missing)
+    for i, times in enumerate(targets):
+        if isinstance(times, Monomial) and not times.is_one and shape is not None:
+            shape = shapes.repeat(shape, i + offset, times)
+    return _reshaped(engine, tensor, shape, call)
+
+
+def chunk(engine: Interpreter, call: Call) -> Value:
+    tensor, index = call.tensor(), call.integer("dim", call.settings.get("dim", 0))
+    count = call.scalar("chunks")
+    if index is None or count is None:
+        return SequenceValue(tensor)
+    number = whole_number(count)
+    if number is None or not 1 <= number <= 16:
+        return SequenceValue(_part(engine, tensor, index, count.value, call))
+    pieces = shapes.chunk(tensor.shape, index, number)
+    return _pieces(engine, tensor, pieces, number, call)
+
+
+def _part(engine: Interpreter, tensor: Tensor, index: int, count: Monomial, call: Call) -> Tensor:
+    """One of `count` equal parts of an axis."""
+    found = shapes.axis_of(tensor.shape, index)
+    if found is None:
+        return _reshaped(engine, tensor, None, call)
+    shape, axis = found
+    size = engine.facts.normalise(axis.size / count)
+    position = index if index >= 0 else len(shape.axes) + index
+    if not 0 <= position < len(shape.axes):
+        return _reshaped(engine, tensor, None, call)
+    piece = shapes.sized(size, engine.fresh("part"))
+    return _reshaped(engine, tensor, shapes.Shape((*shape.axes[:position], piece, *shape.axes[position + 1 :]), shape.lead), call)
+
+
+def _pieces(engine: Interpreter, tensor: Tensor, pieces: list[shapes.Shape] | None, count: int, call: Call) -> Value:
+    if pieces is None:
+        return Items(tuple(_reshaped(engine, tensor, None, call) for _ in range(count)))
+    return Items(tuple(_reshaped(engine, tensor, piece, call) for piece in pieces))
+
+
+def split(engine: Interpreter, call: Call) -> Value:
+    """torch.split takes sizes, numpy.split and tf.split a count: `settings['count']`."""
+    tensor, index = call.tensor(), call.integer("dim", call.settings.get("dim", 0))
+    value = call.values.get("sections")
+    if index is None:
+        return SequenceValue(_reshaped(engine, tensor, None, call))
+    if isinstance(value, Items):
+        sizes = [engine.as_scalar(item) for item in value.items]
+        if any(size is None for size in sizes):
+            return Items(tuple(_reshaped(engine, tensor, None, call) for _ in sizes))
+        monomials = [size.value for size in sizes if size is not None]
+        if call.settings.get("offsets"):  # numpy.split and jnp.split: places to cut at
+            from attnlint.engine.algebra import subtract
+
+            found = shapes.axis_of(tensor.shape, index)
+            ends = [*monomials, found[1].size] if found is not None else []
+            monomials = [end if i == 0 else subtract(end, ends[i - 1]) for i, end in enumerate(ends)]
+            if not monomials:
+                return Items(tuple(_reshaped(engine, tensor, None, call) for _ in range(len(sizes) + 1)))
+        if any(m.is_number and m.coefficient == -1 for m in monomials):
+            from attnlint.engine.algebra import add, subtract
+
+            found = shapes.axis_of(tensor.shape, index)
+            rest = [m for m in monomials if not (m.is_number and m.coefficient == -1)]
+            if found is not None:
+                left = subtract(found[1].size, add(*rest)) if rest else found[1].size
+                monomials = [left if m.is_number and m.coefficient == -1 else m for m in monomials]
+        for monomial in monomials:
+            engine.note_dims(monomial)
+        return _pieces(engine, tensor, shapes.split(tensor.shape, index, monomials), len(monomials), call)
+    scalar = engine.as_scalar(value) if value is not None else None
+    if scalar is None:
+        return SequenceValue(_reshaped(engine, tensor, None, call))
+    number = whole_number(scalar)
+    if call.settings.get("count"):
+        if number is not None and 1 <= number <= 16:
+            return _pieces(engine, tensor, shapes.chunk(tensor.shape, index, number), number, call)
+        return SequenceValue(_part(engine, tensor, index, scalar.value, call), scalar.value)
+    found = shapes.axis_of(tensor.shape, index)
+    if found is not None:
+        ratio = engine.facts.normalise(found[1].size / scalar.value)
+        if ratio.is_number and 1 <= ratio.coefficient <= 16 and ratio.coefficient == int(ratio.coefficient):
+            return _pieces(engine, tensor, shapes.chunk(tensor.shape, index, int(ratio.coefficient)), int(ratio.coefficient), call)
+    return SequenceValue(_sized_part(engine, tensor, index, scalar.value, call))
+
+
+def _sized_part(engine: Interpreter, tensor: Tensor, index: int, size: Monomial, call: Call) -> Tensor:
+    found = shapes.axis_of(tensor.shape, index)
+    if found is None:
+        return _reshaped(engine, tensor, None, call)
+    shape, _ = found
+    position = index if index >= 0 else len(shape.axes) + index
+    if not 0 <= position < len(shape.axes):
+        return _reshaped(engine, tensor, None, call)
+    piece = shapes.sized(size, engine.fresh("part"))
+    return _reshaped(engine, tensor, shapes.Shape((*shape.axes[:position], piece, *shape.axes[position + 1 :]), shape.lead), call)
+
+
+def unbind(engine: Interpreter, call: Call) -> Value:
+    tensor, index = call.tensor(), call.integer("dim", 0)
+    found = shapes.axis_of(tensor.shape, index) if index is not None else None
+    if index is None or found is None:
+        return SequenceValue(_reshaped(engine, tensor, None, call))
+    shape, axis = found
+    selected = shapes.select(shape, index)
+    one = _reshaped(engine, tensor, selected, call)
+    size = engine.facts.normalise(axis.size)
+    if size.is_number and 1 <= size.coefficient <= 16:
+        return Items(tuple(one.but() for _ in range(int(size.coefficient))))
+    return SequenceValue(one, axis.size)
+
+
+def _operands(engine: Interpreter, call: Call, name: str = "inputs_list") -> list[Tensor] | None:
+    value = call.values.get(name)
+    if isinstance(value, Items):
+        items = value.items
+        if len(items) == 1 and isinstance(items[0], (Items, SequenceValue)):
+            return _operands_of(engine, items[0])
+        return _operands_of(engine, Items(items))
+    return _operands_of(engine, value) if value is not None else None
+
+
+def _operands_of(engine: Interpreter, value: Value) -> list[Tensor] | None:
+    if isinstance(value, Items):
+        found = [engine.as_tensor(item) for item in value.items]
+        return [tensor for tensor in found if tensor is not None]
+    return None
+
+
+def concat(engine: Interpreter, call: Call) -> Value:
+    value = call.values.get("inputs_list")
+    if isinstance(value, Items) and any(isinstance(item, Choice) for item in value.items):
+        return engine.distribute(value.items, lambda *items: concat(engine, replace_value(call, "inputs_list", Items(items))))
+    parts = _operands(engine, call)
+    if isinstance(value, Items) and value.items and all(isinstance(item, Scalar) for item in value.items):
+        return Items(value.items)
+    if parts is None and isinstance(value, SequenceValue):
+        item = engine.as_tensor(value.item)
+        if item is None:
+            return engine.opaque_tensor("a concatenation of what is not followed", node=call.node)
+        index = call.integer("dim", 0)
+        if index is not None and value.length is not None:
+            found = shapes.axis_of(item.shape, index)
+            if found is not None:
+                return _sized_part(engine, item, index, found[1].size * value.length, call)
+        return _reshaped(engine, item, None, call) if index in (-1, 0) or item.shape.lead is None else item
+    if not parts:
+        return engine.opaque_tensor("a concatenation of what is not followed", node=call.node)
+    index = call.integer("dim", call.settings.get("dim", 0))
+    shape = shapes.concat([part.shape for part in parts], index) if index is not None else None
+    if shape is None:
+        shape = _unknown_shape(engine, parts[0])
+    rank = shape.rank
+    features = index == -1 or (rank is not None and index == rank - 1)
+    if index is not None and index >= 0 and rank is None:
+        features = False
+    return tensors.join(engine, parts, shape, features, call.node)
+
+
+def replace_value(call: Call, name: str, value: Value) -> Call:
+    return replace(call, values={**call.values, name: value})
+
+
+def stack(engine: Interpreter, call: Call) -> Value:
+    value = call.values.get("inputs_list")
+    parts = _operands(engine, call)
+    index = call.integer("dim", 0)
+    if parts is None and isinstance(value, SequenceValue):
+        item = engine.as_tensor(value.item)
+        if item is not None and index is not None:
+            shape = shapes.stack([item.shape], index)
+            if shape is not None and shape.lead is None and value.length is not None:
+                position = index if index >= 0 else len(shape.axes) + index
+                axis = shapes.sized(value.length, engine.fresh("stack"))
+                shape = shapes.Shape((*shape.axes[:position], axis, *shape.axes[position + 1 :]), shape.lead)
+            return _reshaped(engine, item, shape, call)
+    if not parts:
+        return engine.opaque_tensor("a stack of what is not followed", node=call.node)
+    shape = shapes.stack([part.shape for part in parts], index) if index is not None else None
+    return tensors.join(engine, parts, shape or _unknown_shape(engine, parts[0]), False, call.node)
+
+
+def gather(engine: Interpreter, call: Call) -> Value:
+    """index_select, gather, take, roll, narrow: rows are picked, features and scale stay."""
+    tensor = call.tensor()
+    index = call.integer("dim", call.settings.get("dim"))
+    shape = tensor.shape
+    if index is not None and call.name not in ("roll", "flip"):
+        found = shapes.axis_of(shape, index)
+        if found is not None:
+            full, _ = found
+            position = index if index >= 0 else len(full.axes) + index
+            if 0 <= position < len(full.axes):
+                size = Monomial.of(Symbol(engine.fresh("picked"), "picked", AXIS))
+                shape = shapes.Shape((*full.axes[:position], shapes.sized(size, engine.fresh("picked")), *full.axes[position + 1 :]), full.lead)
+    return _reshaped(engine, tensor, shape, call)
+
+
+def pad(engine: Interpreter, call: Call) -> Value:
+    """Padding: in PyTorch the first pair belongs to the last axis, which is left alone where the pair is (0, 0)."""
+    tensor = call.tensor()
+    amounts = call.integers("pad")
+    if amounts is not None and tensor.shape.lead is None:
+        axes = list(tensor.shape.axes)
+        for i in range(len(amounts) // 2):
+            if (amounts[2 * i] or amounts[2 * i + 1]) and i < len(axes):
+                axes[-1 - i] = shapes.sized(Monomial.of(Symbol(engine.fresh("padded"), "padded", AXIS)), engine.fresh("padded"))
+        return _reshaped(engine, tensor, shapes.Shape(tuple(axes)), call)
+    return tensors.then(engine, tensor, call.node)
+
+
+def reshape_as(engine: Interpreter, call: Call) -> Value:
+    """`x.view_as(y)`: the sizes of y."""
+    return reshape(engine, replace_value(call, "shape", engine.shape_value(call.tensor("other"))))
+
+
+def repeat_or_tile(engine: Interpreter, call: Call) -> Value:
+    """`x.repeat(n, axis=1)` of NumPy repeats along one axis, `x.repeat(1, 2, 1)` of PyTorch tiles all."""
+    if "dim" in call.values:
+        return repeat_interleave(engine, replace_value(call, "repeats", call.values.get("shape", NONE)))
+    return tile(engine, call)
+
+
+def call_through(engine: Interpreter, call: Call) -> Value:
+    """`checkpoint(f, *arguments)`: what f returns."""
+    function = call.values.get("function")
+    rest = call.values.get("arguments")
+    arguments = rest.items if isinstance(rest, Items) else (rest,) if rest is not None else ()
+    return engine.call(function, arguments, {}, call.node) if function is not None else Unknown("a wrapped call")
+
+
+def external_value(engine: Interpreter, call: Call) -> Value:
+    """A factory whose result answers to the functions of a module: `default_rng()` to `numpy.random`."""
+    return External(call.settings["value"])
+
+
+# --- einops
+
+
+def rearrange(engine: Interpreter, call: Call) -> Value:
+    value = call.values.get("input")
+    pattern = call.values.get("pattern")
+    if isinstance(value, Items):  # a list of tensors is stacked first
+        parts = _operands_of(engine, value) or []
+        if parts and isinstance(pattern, Text):
+            results = [rearrange(engine, replace_value(call, "input", part)) for part in parts]
+            del results
+            stacked = shapes.stack([part.shape for part in parts], 0)
+            if stacked is not None:
+                value = tensors.join(engine, parts, stacked, False, call.node)
+                return rearrange(engine, replace_value(call, "input", value))
+    tensor = call.tensor()
+    if not isinstance(pattern, Text):
+        return _reshaped(engine, tensor, None, call)
+    sizes: dict[str, Monomial] = {}
+    for name, given in call.values.items():
+        if name not in ("input", "pattern", "reduction"):
+            scalar = engine.as_scalar(given)
+            if scalar is not None:
+                engine.note_dims(scalar.value)
+                sizes[name] = scalar.value
+    function = {"rearrange": equations.rearrange, "reduce": equations.einops_reduce, "repeat": equations.einops_repeat}[call.settings["kind"]]
+    shape = function(pattern.value, tensor.shape, sizes, engine.facts)
+    if call.settings["kind"] == "reduce" and isinstance(tensor.content, (Elementwise, Exponential)):
+        return engine.opaque_tensor("a reduction by einops", node=call.node, shape=shape)
+    return _reshaped(engine, tensor, shape, call)
+
+
+# --- reductions
+
+
+def reduce_sum(engine: Interpreter, call: Call) -> Value:
+    value = call.values.get("input")
+    if isinstance(value, (Items, SequenceValue)):
+        return Unknown("a sum of a sequence")
+    tensor = call.tensor()
+    axes = call.integers("dim")
+    return tensors.summed(engine, tensor, axes, call.flag("keepdim"), call.node, mean=call.settings.get("mean", False))
+
+
+def reduce_max(engine: Interpreter, call: Call) -> Value:
+    """max, amax, logsumexp: what is subtracted from logits before they are exponentiated."""
+    value = call.values.get("input")
+    if value is not None and not isinstance(value, (Tensor, Choice)) and not (isinstance(value, Argument) and value.hint == "tensor"):
+        if isinstance(value, (Items, Scalar, SequenceValue)):
+            return Unknown("a maximum of numbers")
+    other = call.values.get("dim")
+    if isinstance(other, Tensor):  # maximum of two tensors
+        return elementwise(engine, call)
+    tensor = call.tensor()
+    axes = call.integers("dim")
+    shape = shapes.reduce(tensor.shape, axes, call.flag("keepdim")) if axes is not None else None
+    result = tensors.maximum(engine, tensor, shape or shapes.unknown(engine.fresh("max")), call.settings.get("log", False))
+    if call.settings.get("pair") and axes is not None:
+        return Items((result, engine.opaque_tensor("indices", node=call.node)))
+    return result
+
+
+def norm(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    axes = call.integers("dim")
+    shape = shapes.reduce(tensor.shape, axes, call.flag("keepdim")) if axes is not None else None
+    return tensors.norm_of(engine, tensor, shape or shapes.unknown(engine.fresh("norm")))
+
+
+def normalize(engine: Interpreter, call: Call) -> Value:
+    return tensors.normalise(engine, call.tensor(), call.settings.get("how", "normalised"), call.node)
+
+
+def cosine(engine: Interpreter, call: Call) -> Value:
+    return engine.opaque_tensor("a cosine similarity", node=call.node)
+
+
+# --- softmax
+
+
+def softmax(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    default = call.settings.get("dim")
+    given = call.values.get("dim")
+    index = call.integer("dim", default)
+    implicit = given is None or isinstance(given, NoneValue)
+    axis = None
+    if index is not None:
+        found = shapes.axis_of(tensor.shape, index)
+        axis = found[1] if found is not None else None
+    return tensors.softmax(
+        engine,
+        tensor,
+        axis,
+        call.node,
+        implicit_axis=implicit and default is None,
+        axis_origin=engine.origin(call.nodes.get("dim")),
+        dtype=_dtype_of(call),
+        log=call.settings.get("log", False),
+    )
+
+
+def exp(engine: Interpreter, call: Call) -> Value:
+    scalar = _numeric(call)
+    if scalar is not None:
+        return elementwise(engine, call)
+    tensor = call.tensor()
+    if isinstance(tensor.content, Leaf) and tensor.content.kind in ("parameter", "buffer"):
+        return tensor
+    return tensors.exponential(engine, tensor, call.node)
+
+
+# --- masks
+
+
+def masked_fill(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    mask_value = call.values.get("mask")
+    mask = engine.as_tensor(mask_value) if isinstance(mask_value, (Argument, Tensor)) else mask_value
+    return tensors.masked(engine, tensor, Mask("fill", call.values.get("other"), engine.origin(call.node), mask), call.node)
+
+
+def where(engine: Interpreter, call: Call) -> Value:
+    """`where(mask, logits, value)`: the branch that holds logits, masked with the other."""
+    a, b = call.values.get("input"), call.values.get("other")
+    if a is None or b is None:
+        return engine.opaque_tensor("indices", node=call.node)
+    condition = call.values.get("condition")
+    mask = engine.as_tensor(condition) if isinstance(condition, (Argument, Tensor)) else condition
+    first = engine.as_tensor(a) if isinstance(a, (Tensor, Argument)) else None
+    second = engine.as_tensor(b) if isinstance(b, (Tensor, Argument)) else None
+    interest_first = arithmetic.interest(first.content) if first is not None else -1
+    interest_second = arithmetic.interest(second.content) if second is not None else -1
+    if first is None and second is None:
+        x, y = engine.as_scalar(a), engine.as_scalar(b)
+        if x is not None and y is not None:
+            value = condition.shape if isinstance(condition, Tensor) else shapes.unknown(engine.fresh("where"))
+            return Tensor(value, Leaf("constant", engine.fresh("where")), name="mask", notes=frozenset({"where"}))
+        return Unknown("a choice between numbers")
+    if interest_second > interest_first or first is None:
+        assert second is not None
+        return tensors.masked(engine, second, Mask("where", a, engine.origin(call.node), mask), call.node)
+    return tensors.masked(engine, first, Mask("where", b, engine.origin(call.node), mask), call.node)
+
+
+def triangle(engine: Interpreter, call: Call) -> Value:
+    """tril, triu: on logits a mask that fills with 0, on a constant the mask itself."""
+    tensor = call.tensor()
+    if tensors.products_of(tensor):
+        return tensors.masked(engine, tensor, Mask("triangle", Scalar(Monomial.number(0)), engine.origin(call.node)), call.node)
+    name = tensor.name or "triangle mask"
+    return tensors.then(engine, tensor, call.node, name=name if arithmetic.MASK_NAME.search(name) else "triangle mask", notes=tensor.notes | {"triangle"})
+
+
+# --- creation
+
+
+def create(engine: Interpreter, call: Call) -> Value:
+    """zeros, ones, empty, full, randn, …: a constant or an array; a 0-d or one-element result is a number."""
+    fill = call.values.get("other") if call.settings.get("fill") else None
+    targets = _sizes(engine, call.values.get("shape"))
+    kind = call.settings.get("leaf", "constant")
+    if fill is not None and targets is not None and all(isinstance(target, Monomial) and target.is_one for target in targets):
+        scalar = engine.as_scalar(fill, call.nodes.get("other"))
+        if scalar is not None:
+            return scalar
+    if targets is None:
+        shape = shapes.unknown(engine.fresh("array"))
+    else:
+        axes = []
+        for i, target in enumerate(targets):
+            if isinstance(target, shapes.Lead):
+                return Tensor(shapes.unknown(engine.fresh("array")), Leaf(kind, engine.fresh("array")))
+            size = target if target is not None else Monomial.of(Symbol(engine.fresh("size"), f"axis {i}", OPAQUE))
+            axes.append(shapes.sized(size, engine.fresh("array")))
+        shape = shapes.Shape(tuple(axes))
+    dtype = _dtype_of(call)
+    notes = frozenset({str(call.settings.get("note", call.name))})
+    if kind == "constant" and isinstance(fill, (Scalar, External)):
+        notes |= {"filled"}
+    return Tensor(shape, Leaf(kind, engine.fresh("array")), dtype=dtype, notes=notes, history=tensors.one(engine.origin(call.node)))
+
+
+def like(engine: Interpreter, call: Call) -> Value:
+    tensor = call.tensor()
+    kind = call.settings.get("leaf", "constant")
+    return Tensor(tensor.shape, Leaf(kind, engine.fresh("array")), dtype=_dtype_of(call), notes=frozenset({str(call.settings.get("note", call.name))}))
+
+
+def new_filled(engine: Interpreter, call: Call) -> Value:
+    return create(engine, replace(call, settings={**call.settings}))
+
+
+def from_value(engine: Interpreter, call: Call) -> Value:
+    """tensor(x), array(x), FloatTensor([x]): of one number the number, of a nested list an array."""
+    value = call.values.get("input")
+    if isinstance(value, (Scalar, Argument)) and not (isinstance(value, Argument) and value.hint == "tensor"):
+        return engine.as_scalar(value) or value
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, Argument):
+        return value
+    if isinstance(value, Items):
+        if len(value.items) == 1 and not isinstance(value.items[0], Items):
+            return from_value(engine, replace_value(call, "input", value.items[0]))
+        if len(value.items) == 1 and isinstance(value.items[0], Items) and len(value.items[0].items) == 1:
+            return from_value(engine, replace_value(call, "input", value.items[0]))
+        axes = []
+        current: Value = value
+        while isinstance(current, Items) and current.items:
+            axes.append(shapes.sized(Monomial.number(len(current.items)), engine.fresh("array")))
+            current = current.items[0]
+        return Tensor(shapes.Shape(tuple(axes)), Leaf("array", engine.fresh("array")), history=tensors.one(engine.origin(call.node)))
+    if isinstance(value, SequenceValue):
+        return Tensor(shapes.unknown(engine.fresh("array")), Leaf("array", engine.fresh("array")))
+    if isinstance(value, Unknown):
+        return engine.opaque_tensor(value.reason, node=call.node)
+    return engine.opaque_tensor("an array", node=call.node)
+
+
+def parameter(engine: Interpreter, call: Call) -> Value:
+    """nn.Parameter and its kin: a learned tensor of the given shape."""
+    value = call.values.get("input")
+    shape = value.shape if isinstance(value, Tensor) else shapes.unknown(engine.fresh("parameter"))
+    if isinstance(value, Scalar):
+        shape = shapes.Shape(())
+    return Tensor(shape, Leaf("parameter", engine.fresh("parameter")), history=tensors.one(engine.origin(call.node)))
+
+
+def shaped_parameter(engine: Interpreter, call: Call) -> Value:
+    """add_weight(shape=…), self.param(name, init, shape), hk.get_parameter(name, shape)."""
+    targets = _sizes(engine, call.values.get("shape"))
+    shape = shapes.unknown(engine.fresh("parameter"))
+    if targets is not None and all(isinstance(target, Monomial) for target in targets):
+        shape = shapes.Shape(tuple(shapes.sized(target, engine.fresh("parameter")) for target in targets if isinstance(target, Monomial)))
+    return Tensor(shape, Leaf("parameter", engine.fresh("parameter")), history=tensors.one(engine.origin(call.node)))
+
+
+def register_buffer(engine: Interpreter, call: Call) -> Value:
+    name, value = call.values.get("name"), call.values.get("other")
+    receiver = call.values.get("receiver")
+    from attnlint.engine.values import Instance
+
+    if isinstance(name, Text) and isinstance(receiver, Instance) and value is not None:
+        if isinstance(value, Tensor):
+            leaf = value.content
+            if isinstance(leaf, Leaf) and leaf.kind in ("array", "argument", "opaque", "embedding"):
+                value = value.but(content=Leaf("buffer", leaf.key, leaf.reason))
+            value = value.but(name=name.value)
+        receiver.attributes[name.value] = value
+    return NONE
+
+
+def register_module(engine: Interpreter, call: Call) -> Value:
+    return register_buffer(engine, call)
+
+
+def lookup_shape(engine: Interpreter, call: Call) -> Value:
+    """size(), tf.shape(x), np.shape(x), with or without an axis."""
+    tensor = call.tensor()
+    shape = engine.shape_value(tensor)
+    index = call.get("dim")
+    if index is None:
+        return shape
+    return engine.item(shape, index, call.node)
+
+
+def rank_of(engine: Interpreter, call: Call) -> Value:
+    rank = call.tensor().shape.rank
+    return Scalar(Monomial.number(rank)) if rank is not None else Unknown("the rank of a tensor")
+
+
+def embedding(engine: Interpreter, call: Call) -> Value:
+    weight = call.tensor("weight")
+    found = shapes.axis_of(weight.shape, -1)
+    tensor = call.tensor()
+    axes = (*tensor.shape.axes, found[1]) if found is not None else ()
+    shape = shapes.Shape(axes, tensor.shape.lead) if found is not None else shapes.unknown(engine.fresh("embedding"))
+    return Tensor(shape, Leaf("embedding", engine.fresh("embedding")), history=tensors.one(engine.origin(call.node)))
+
+
+# --- fused kernels
+
+
+def fused(engine: Interpreter, call: Call) -> Value:
+    """A fused attention: scales by itself unless `scale` says otherwise."""
+    return engine.record_kernel(call)
+
+
+__all__ = ["Bool", "Call", "Layer", "Mapping", "Op", "Product", "Sum", "bind", "op"]

@@ -1,0 +1,90 @@
+"""The linted tree: resolves imports to files inside the linted roots and their package, and reads them lazily.
+
+Installed packages are never read, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import os
+import tokenize
+from collections import OrderedDict
+
+from attnlint.engine.scope import Import, ModuleScope
+
+_KEPT_MODULES = 400  # parsed layouts held at once; bounds the memory of a run over a large tree
+
+
+class Project:
+    """Files that may be read to judge a site: those below `roots`, and the rest of the packages that the roots lie in."""
+
+    def __init__(self, roots: list[str] | tuple[str, ...]) -> None:
+        self.roots = tuple(os.path.abspath(root) for root in roots)
+        self._modules: OrderedDict[str, ModuleScope | None] = OrderedDict()
+        self._tops: dict[str, str] = {}
+        self._exists: dict[str, bool] = {}
+
+    def module_at(self, path: str) -> ModuleScope | None:
+        """The laid-out module of a file, or None where it cannot be read or parsed."""
+        if path in self._modules:
+            self._modules.move_to_end(path)
+            return self._modules[path]
+        scope: ModuleScope | None
+        try:
+            with tokenize.open(path) as stream:
+                scope = ModuleScope.read(path, stream.read())
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            scope = None
+        self._modules[path] = scope
+        while len(self._modules) > _KEPT_MODULES:
+            self._modules.popitem(last=False)
+        return scope
+
+    def resolve(self, importer: str, target: Import) -> tuple[str, str | None] | None:
+        """The file that an import names, and the attribute left to look up in it; None for what lies outside the tree."""
+        directory = os.path.dirname(os.path.abspath(importer))
+        if target.level:
+            for _ in range(target.level - 1):
+                directory = os.path.dirname(directory)
+            bases = [directory]
+        else:
+            top = self.top_of(directory)
+            bases = [top, *(root if not root.endswith(".py") else os.path.dirname(root) for root in self.roots)]
+            if directory != top:
+                bases.append(directory)
+        parts = [part for part in target.module.split(".") if part]
+        for base in dict.fromkeys(bases):
+            if target.attribute is not None and (found := self._file(os.path.join(base, *parts, target.attribute))):
+                return found, None
+            if found := self._file(os.path.join(base, *parts)):
+                return found, target.attribute
+        return None
+
+    def top_of(self, directory: str) -> str:
+        """The directory that holds the outermost package around `directory`."""
+        known = self._tops.get(directory)
+        if known is None:
+            current = directory
+            while self._is_file(os.path.join(current, "__init__.py")):
+                parent = os.path.dirname(current)
+                if parent == current:
+                    break
+                current = parent
+            known = self._tops[directory] = current
+        return known
+
+    def _is_file(self, path: str) -> bool:
+        known = self._exists.get(path)
+        if known is None:
+            known = self._exists[path] = os.path.isfile(path)
+        return known
+
+    def _file(self, stem: str) -> str | None:
+        for candidate in (stem + ".py", os.path.join(stem, "__init__.py")):
+            if self._is_file(candidate) and self._allowed(candidate):
+                return candidate
+        return None
+
+    def _allowed(self, path: str) -> bool:
+        """Installed packages are not read unless they are what is linted."""
+        marker = f"{os.sep}site-packages{os.sep}"
+        return marker not in path or any(marker in root + os.sep for root in self.roots)

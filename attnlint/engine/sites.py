@@ -1,0 +1,102 @@
+"""Attention sites: what the interpreter records where logits meet softmax, and what the judge makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from attnlint.engine.algebra import Facts, Monomial
+
+if TYPE_CHECKING:
+    from attnlint.engine.scope import ModuleScope
+    from attnlint.engine.shapes import Axis
+    from attnlint.engine.values import Factor, Mask, Origin, Path, Product, Tensor, Value
+
+
+@dataclass(eq=False)
+class SiteRecord:
+    """One softmax or fused kernel as met on one path. It goes on filling up while its weights are followed to the values."""
+
+    kind: str  # "softmax" | "kernel"
+    logits: Tensor | None
+    softmax: Origin | None  # the softmax or kernel expression
+    anchor: Origin | None  # the same, seen from the function that holds the product
+    qualname: str
+    scope: ModuleScope
+    path: Path
+    facts: Facts
+    defaults: dict[str, Value]
+    dims: set[str]
+    axis: Axis | None = None
+    implicit_axis: bool = False  # softmax was given no axis
+    axis_origin: Origin | None = None
+    call_chain: tuple[str, ...] = ()
+    call_sites: tuple[Origin, ...] = ()
+    standalone: bool = False  # no caller was evaluated: arguments are symbols
+    hand_written: bool = False
+    stable: bool = True
+    online: bool = False
+    exponential: Origin | None = None
+    exponential_masks: tuple[Mask, ...] = ()
+    normalised_at: Origin | None = None
+    renormalised: bool = False
+    dtype: str | None = None
+    kernel: str | None = None
+    arguments: dict[str, Value] = field(default_factory=dict)  # of a kernel, by parameter name
+    argument_origins: dict[str, Origin] = field(default_factory=dict)
+    value: Tensor | None = None
+    value_axes: tuple[Axis, ...] = ()
+    value_origin: Origin | None = None
+    weights_at_value: Tensor | None = None
+    after: list[tuple[Factor, bool]] = field(default_factory=list)  # factors on the weights, or (True) on the output
+    after_masks: list[Mask] = field(default_factory=list)
+    merges: list[tuple[str, Origin | None]] = field(default_factory=list)  # scrambled merges of the output
+    owner: Any = None  # the class whose method this is
+    function: Any = None
+    framework: str = "torch"
+    notes: set[str] = field(default_factory=set)
+    names_in_scope: dict[str, Value] = field(default_factory=dict)
+
+    def meet_value(self, value: Tensor, axes: tuple[Axis, ...], weights: Tensor, origin: Origin | None) -> None:
+        if self.value is None:
+            self.value, self.value_axes, self.value_origin, self.weights_at_value = value, axes, origin, weights
+
+    def scaled_after(self, factor: Factor, output: bool) -> None:
+        self.after.append((factor, output))
+
+    def masked_after(self, mask: Mask) -> None:
+        self.after_masks.append(mask)
+
+
+@dataclass(eq=False)
+class AttentionSite:
+    """A judged site: what rules look at. Monomials are as written; `ratio` is reduced by all facts."""
+
+    record: SiteRecord
+    query: Tensor | None
+    key: Tensor | None
+    product: Product | None
+    contraction: Monomial | None
+    scale: Monomial | None
+    expected: Monomial | None
+    ratio: Monomial | None
+    factors: tuple[PlacedFactor, ...]
+    verdict: str
+    kind: str | None = None  # the scale rule that a fault belongs to
+    reason: str | None = None
+    path: str | None = None
+    culprit: PlacedFactor | None = None  # the factor at fault
+    other: PlacedFactor | None = None  # for a double scale, the factor beside the culprit
+    terms: tuple[tuple[Tensor, Monomial], ...] = ()  # additive terms with the scale each got
+
+    @property
+    def facts(self) -> Facts:
+        return self.record.facts
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedFactor:
+    """A factor of the net scale and what it was applied to: query, key, logits, kernel, weights or output."""
+
+    factor: Factor
+    target: str

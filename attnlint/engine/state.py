@@ -1,0 +1,361 @@
+"""The interpreter's state: frames, exclusive paths and how values of several paths are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from attnlint.engine.algebra import OPAQUE, PARAMETER, Facts, Monomial, Symbol
+from attnlint.engine.shapes import Shape, unknown
+from attnlint.engine.values import (
+    EMPTY_PATH,
+    Argument,
+    Bool,
+    Choice,
+    ClassValue,
+    External,
+    Factor,
+    Function,
+    Instance,
+    Items,
+    Layer,
+    Leaf,
+    NoneValue,
+    Origin,
+    Path,
+    Product,
+    Scalar,
+    Sequence as SequenceValue,
+    Sum,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+    combine_paths,
+    options_of,
+    scale_of,
+)
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from attnlint.engine.project import Project
+    from attnlint.engine.scope import ModuleScope, Unit
+    from attnlint.engine.sites import SiteRecord
+
+MAX_OPTIONS = 8  # alternatives kept of one value; more paths than this are no longer told apart
+MAX_DEPTH = 24  # nested calls
+MAX_STEPS = 400_000  # evaluated nodes of one file
+
+
+class BudgetExceeded(Exception):
+    """A file needs more steps than the interpreter grants it."""
+
+
+@dataclass
+class Frame:
+    """One activation: a function call, a class body or a module script."""
+
+    scope: ModuleScope
+    unit: Unit | None
+    qualname: str
+    locals: dict[str, Value] = field(default_factory=dict)
+    closure: dict[str, Value] | None = None
+    function: Function | None = None
+    receiver: Value | None = None
+    owner: ClassValue | None = None
+    path: Path = EMPTY_PATH
+    returns: list[tuple[Path, Value]] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    dead: bool = False
+    call_site: Origin | None = None
+    globals: set[str] = field(default_factory=set)
+    body: cst.CSTNode | None = None
+    standalone: bool = False
+    context: str = ""  # identity of this activation, for symbols of values it cannot follow
+
+
+class Engine:
+    """State shared by the parts of the interpreter, and the operations on paths. The parts below add evaluation."""
+
+    def __init__(self, scope: ModuleScope, project: Project) -> None:
+        self.scope = scope
+        self.project = project
+        self.facts = Facts()
+        self.frames: list[Frame] = []
+        self.records: list[SiteRecord] = []
+        self.dependencies: set[str] = set()
+        self.defaults: dict[str, Value] = {}  # symbol key -> default of the parameter
+        self.steps = 0
+        self.notes: list[str] = []
+        self.module_frame: Frame | None = None
+        self.counter = 0
+        self.in_loop = False
+        self.globals: dict[tuple[str, str], Value] = {}
+        self.resolving: set[tuple[str, str]] = set()
+        self.hints: dict[tuple[int, str], str] = {}
+        self.texts: dict[int, str] = {}
+        self.lineages: dict[int, list[Value]] = {}
+        self.projections: dict[str, Product] = {}  # products that turned out to make a query or key
+        self.stacks: dict[int, tuple[Frame, ...]] = {}  # activation in which a product was formed, by its node
+        self.kept: list[Product] = []  # so that the ids above stay theirs
+        self.exponentials: dict[int, SiteRecord] = {}
+        self.kept_contents: list[Any] = []
+        self.dims: set[str] = set()  # keys of symbols that are used as sizes
+
+    def note_dims(self, value: Monomial) -> None:
+        """Remember that the symbols of a monomial name sizes of axes, and so are no free factors."""
+        for symbol in value.symbols:
+            self.dims.add(symbol.key)
+            for term in symbol.terms:
+                self.note_dims(term)
+
+    def note_product(self, product: Product) -> None:
+        self.stacks[id(product)] = tuple(self.frames)
+        self.kept.append(product)
+
+    # --- overridden by the parts
+
+    def object_binary(self, operator: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
+        return Unknown("an operation on objects")
+
+    def site_of_exponential(self, content: Any, tensor: Tensor) -> SiteRecord:
+        raise NotImplementedError
+
+    def record_softmax(self, tensor: Tensor, axis: Any, node: cst.CSTNode | None, **details: object) -> SiteRecord:
+        raise NotImplementedError
+
+    def evaluate(self, node: cst.CSTNode) -> Value:
+        raise NotImplementedError
+
+    def call(self, callee: Value, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
+        raise NotImplementedError
+
+    def attribute(self, value: Value, name: str, node: cst.CSTNode | None) -> Value:
+        raise NotImplementedError
+
+    # --- small helpers
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def step(self, count: int = 1) -> None:
+        self.steps += count
+        if self.steps > MAX_STEPS:
+            raise BudgetExceeded
+
+    def origin(self, node: cst.CSTNode | None) -> Origin | None:
+        unit = self.frame.unit
+        return Origin(unit, node) if unit is not None and node is not None else None
+
+    def code(self, node: cst.CSTNode) -> str:
+        unit = self.frame.unit
+        return unit.code(node) if unit is not None else ""
+
+    def fresh(self, stem: str = "t") -> str:
+        self.counter += 1
+        return f"{stem}#{self.counter}"
+
+    def opaque_symbol(self, node: cst.CSTNode | None, text: str | None = None) -> Monomial:
+        """A symbol for a number that cannot be followed: one a text and activation."""
+        text = text if text is not None else (self.code(node) if node is not None else "?")
+        short = " ".join(text.split())
+        short = short if len(short) <= 40 else short[:37] + "…"
+        return Monomial.of(Symbol(f"{self.frame.context}:{text}", short, OPAQUE))
+
+    def opaque_tensor(self, reason: str, name: str | None = None, node: cst.CSTNode | None = None, shape: Shape | None = None) -> Tensor:
+        key = self.fresh(name or "t")
+        history = ((origin,) if (origin := self.origin(node)) else ()) if self.frames else ()
+        return Tensor(shape or unknown(key), Leaf("opaque", key, reason), name=name, history=history)
+
+    # --- typing of arguments by their use
+
+    def as_scalar(self, value: Value, node: cst.CSTNode | None = None) -> Scalar | None:
+        """A number, or None where the value cannot be one."""
+        if isinstance(value, Scalar):
+            return value
+        if isinstance(value, Argument):
+            if value.default is not None:
+                self.defaults.setdefault(value.key, value.default)
+            symbol = Symbol(value.key, value.name, value.kind)
+            return Scalar(Monomial.of(symbol), value.origin, default_of=None)
+        if isinstance(value, Bool):
+            return Scalar(Monomial.number(float(value.value)))
+        if isinstance(value, Unknown):
+            return Scalar(self.opaque_symbol(node, value.reason if node is None else None), self.origin(node))
+        if isinstance(value, Items) and len(value.items) == 1:
+            return self.as_scalar(value.items[0], node)
+        return None
+
+    def as_tensor(self, value: Value, node: cst.CSTNode | None = None) -> Tensor | None:
+        """A tensor, or None where the value cannot be one."""
+        if isinstance(value, Tensor):
+            return value
+        if isinstance(value, Argument):
+            kind = "argument" if value.kind == PARAMETER else "opaque"
+            reason = value.reason or (None if kind == "argument" else f"`{value.name}` is not followed")
+            history = (value.origin,) if value.origin else ()
+            return Tensor(unknown(value.key), Leaf(kind, value.key, reason), name=value.name, history=history)
+        if isinstance(value, Unknown):
+            return self.opaque_tensor(value.reason, node=node)
+        return None
+
+    # --- paths
+
+    def consistent(self, path: Path) -> bool:
+        return all(combine_paths(frame.path, path) is not None for frame in self.frames) if path else True
+
+    def current_path(self) -> Path:
+        path: Path = EMPTY_PATH
+        for frame in self.frames:
+            path = path | frame.path
+        return path
+
+    @contextmanager
+    def under(self, path: Path) -> Iterator[None]:
+        """Evaluate with more conditions known."""
+        frame = self.frame
+        before = frame.path
+        frame.path = before | path
+        try:
+            yield
+        finally:
+            frame.path = before
+
+    def narrow(self, value: Value) -> Value:
+        """Drop the options of a choice that the current path excludes."""
+        if not isinstance(value, Choice):
+            return value
+        kept = tuple((path, option) for path, option in value.options if self.consistent(path))
+        if len(kept) == len(value.options):
+            return value
+        if len(kept) == 1:
+            return kept[0][1]
+        return Choice(kept) if kept else value
+
+    def distribute(self, values: Sequence[Value], function: Callable[..., Value]) -> Value:
+        """Apply a function to every consistent combination of the options of its arguments."""
+        if not any(isinstance(value, Choice) for value in values):
+            return function(*values)
+        combinations: list[tuple[Path, tuple[Value, ...]]] = [(EMPTY_PATH, ())]
+        for value in values:
+            extended = []
+            for path, chosen in combinations:
+                for option_path, option in options_of(value):
+                    both = combine_paths(path, option_path)
+                    if both is not None and self.consistent(both):
+                        extended.append((both, (*chosen, option)))
+            combinations = extended
+            if len(combinations) > 2 * MAX_OPTIONS:
+                return Unknown("too many exclusive paths")
+        if not combinations:
+            return Unknown("no path is possible here")
+        results = []
+        for path, chosen in combinations:
+            with self.under(path):
+                results.append((path, function(*chosen)))
+        return self.choose(results)
+
+    def choose(self, options: Sequence[tuple[Path, Value]]) -> Value:
+        """One value for several paths: equal options become one, tensors that differ by masks alone are merged."""
+        flat: list[tuple[Path, Value]] = []
+        for path, value in options:
+            for inner, option in options_of(value):
+                both = combine_paths(path, inner)
+                if both is not None:
+                    flat.append((both, option))
+        if not flat:
+            return Unknown("no path is possible here")
+        kept: list[tuple[Path, Value]] = []
+        for path, value in flat:
+            for index, (other_path, other) in enumerate(kept):
+                merged = merge(other, value)
+                if merged is not None:
+                    kept[index] = (_common(other_path, path), merged)
+                    break
+            else:
+                kept.append((path, value))
+        if len(kept) == 1:
+            return kept[0][1]
+        if len(kept) > MAX_OPTIONS:
+            return Unknown("too many exclusive paths")
+        return Choice(tuple(kept))
+
+
+def _common(a: Path, b: Path) -> Path:
+    return a & b
+
+
+def same(a: Value | None, b: Value | None) -> bool:
+    """Whether two values are the same for all that matters to a verdict."""
+    if a is b:
+        return True
+    if a is None or b is None or type(a) is not type(b):
+        return False
+    if isinstance(a, NoneValue):
+        return True
+    if isinstance(a, (Bool, Text)):
+        return a == b
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.value.equals(b.value)
+    if isinstance(a, Argument) and isinstance(b, Argument):
+        return a.key == b.key
+    if isinstance(a, External) and isinstance(b, External):
+        return a.name == b.name
+    if isinstance(a, Items) and isinstance(b, Items):
+        return len(a.items) == len(b.items) and all(same(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+        return same(a.item, b.item)
+    if isinstance(a, Layer) and isinstance(b, Layer):
+        return a.kind == b.kind and a.settings.keys() == b.settings.keys() and all(same(a.settings[k], b.settings[k]) for k in a.settings)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        merged = merge(a, b)
+        return merged is a or merged is b
+    return isinstance(a, Unknown) and isinstance(b, Unknown) and a.reason == b.reason
+
+
+def _same_factors(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> bool:
+    return a is b or scale_of(a).equals(scale_of(b))
+
+
+def _same_content(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, Leaf) and isinstance(b, Leaf):
+        return a.kind == b.kind and (a.key == b.key or (a.kind in ("opaque", "constant") and b.kind == a.kind))
+    if isinstance(a, Product) and isinstance(b, Product):
+        return a.origin is not None and b.origin is not None and a.origin.node is b.origin.node and same(a.left, b.left) and same(a.right, b.right)
+    return False
+
+
+def merge(a: Value, b: Value) -> Value | None:
+    """One value for both where they differ in nothing but masks and optional terms; None where they must stay apart."""
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        return a if same(a, b) else None
+    if a.normalised != b.normalised or a.nonlinear != b.nonlinear or a.uncertain != b.uncertain:
+        return None
+    if a.shape.rank is not None and b.shape.rank is not None and a.shape.rank != b.shape.rank:
+        return None
+    if _same_content(a.content, b.content) and _same_factors(a.factors, b.factors):
+        if not _compatible(a.shape, b.shape):
+            return None
+        base = a if len(a.masks) >= len(b.masks) else b
+        masks = a.masks if a.masks is b.masks else tuple(dict.fromkeys((*a.masks, *b.masks)))
+        return base if base.masks == masks else base.but(masks=masks)
+    for whole, part in ((a, b), (b, a)):  # `if mask is not None: scores = scores + mask`
+        if isinstance(whole.content, Sum) and not isinstance(part.content, Sum):
+            for term in whole.content.terms:
+                if _same_content(term.content, part.content) and scale_of((*whole.factors, *term.factors)).equals(scale_of(part.factors)):
+                    return whole.but(masks=tuple(dict.fromkeys((*whole.masks, *part.masks))))
+    return None
+
+
+def _compatible(a: Shape, b: Shape) -> bool:
+    if a == b:
+        return True
+    if not a.axes or not b.axes:
+        return a.lead is not None or b.lead is not None
+    return a.axes[-1].size.equals(b.axes[-1].size) or len(a.axes) == len(b.axes)

@@ -1,0 +1,476 @@
+"""Operations on abstract tensors: products, sums, softmax and what surrounds them.
+
+These are the few meanings that the many spellings of all frameworks come down to; `operations.py` maps spellings to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attnlint.engine.algebra import ONE, Monomial
+from attnlint.engine.shapes import Axis, Contraction, Shape, broadcast, matmul, reduce, unknown
+from attnlint.engine.sites import SiteRecord
+from attnlint.engine.values import (
+    Concat,
+    Content,
+    Elementwise,
+    Exponential,
+    Leaf,
+    Mask,
+    Maximum,
+    Origin,
+    Output,
+    Product,
+    Sum,
+    Tensor,
+    Total,
+    Value,
+    Weights,
+    scale_of,
+)
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from attnlint.engine.state import Engine
+
+# leaves that stand for data computed from inputs (as opposed to weights)
+DATA_KINDS = frozenset({"argument", "projection", "embedding", "recurrent", "array", "opaque"})
+
+
+def one(origin: Origin | None) -> tuple[Origin, ...]:
+    return (origin,) if origin is not None else ()
+
+
+def net_factor(tensor: Tensor) -> Monomial:
+    return scale_of(tensor.factors)
+
+
+def identity_of(tensor: Tensor) -> str:
+    """What a tensor is a view or multiple of: the key of its leaf, or the identity of its content."""
+    content = tensor.content
+    return content.key if isinstance(content, Leaf) else f"content {id(content)}"
+
+
+def then(engine: Engine, tensor: Tensor, node: cst.CSTNode | None, **changes: object) -> Tensor:
+    """The tensor after an operation that changes nothing but what is named."""
+    return tensor.but(history=(*tensor.history, *one(engine.origin(node))), **changes)
+
+
+# --- products
+
+
+def is_weight(tensor: Tensor) -> bool:
+    """A trained matrix, so that a product with it is a projection and no attention."""
+    content = tensor.content
+    return isinstance(content, Leaf) and (content.kind == "parameter" or "weight" in tensor.notes)
+
+
+def multiply(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Tensor:
+    """`a @ b`."""
+    contraction = matmul(a.shape, b.shape)
+    if contraction is None:
+        return engine.opaque_tensor("a matrix product of unknown shapes", node=node)
+    return contract(engine, a, b, contraction, node)
+
+
+def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, node: cst.CSTNode | None, pairwise: bool = False) -> Tensor:
+    """The tensor that a contraction of two tensors gives."""
+    origin = engine.origin(node)
+    history = one(origin)
+    for weights, value, axes in ((a, b, contraction.left), (b, a, contraction.right)):
+        site = site_of_weights(engine, weights)
+        if site is not None:
+            if site_of_weights(engine, value) is not None:
+                return engine.opaque_tensor("a product of attention weights", node=node, shape=contraction.shape)
+            site.meet_value(value, axes, weights, origin)
+            factors = weights.factors if any(f for f in weights.factors) else ()
+            return Tensor(contraction.shape, Output(site), factors=(*factors, *value.factors), history=history, scrambled=value.scrambled)
+    if contraction.size.is_one and not contraction.left and not contraction.right:
+        return Tensor(contraction.shape, Elementwise(a, b, origin), history=history)
+    if is_weight(a) != is_weight(b):
+        weight, data = (a, b) if is_weight(a) else (b, a)
+        if isinstance(data.content, (Leaf, Sum, Concat, Output, Elementwise, Product)) and not _is_bare_weight(data):
+            leaf = Leaf("projection", engine.fresh(f"{identity_of(weight)}·{identity_of(data)}"), source=data)
+            product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
+            engine.projections[leaf.key] = product
+            return Tensor(contraction.shape, leaf, factors=(*weight.factors, *_plain(data)), history=(*data.history, *history))
+    a, b = _as_operand(engine, a), _as_operand(engine, b)
+    product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
+    engine.note_product(product)
+    return Tensor(contraction.shape, product, history=history)
+
+
+def _is_bare_weight(tensor: Tensor) -> bool:
+    return isinstance(tensor.content, Leaf) and tensor.content.kind == "parameter"
+
+
+def _plain(data: Tensor) -> tuple:
+    """The factors of a projected input are part of what the projection learns to undo: they are no factors of q·k."""
+    return ()
+
+
+def _as_operand(engine: Engine, tensor: Tensor) -> Tensor:
+    """A product of plain tensors, multiplied again, is the projection of a query or key."""
+    if isinstance(tensor.content, Product) and not tensor.masks:
+        product = tensor.content
+        key = engine.fresh("projection")
+        engine.projections[key] = product
+        source = product.left if isinstance(product.right.content, Leaf) else product.right
+        return tensor.but(content=Leaf("projection", key, source=source))
+    return tensor
+
+
+def site_of_weights(engine: Engine, tensor: Tensor) -> SiteRecord | None:
+    """The site whose weights a tensor holds: a softmax, or an exponential that is normalised later (online softmax)."""
+    content = tensor.content
+    if isinstance(content, Weights):
+        return content.site
+    if isinstance(content, Sum):
+        sites = [site for term in content.terms if (site := site_of_weights(engine, term)) is not None]
+        return sites[0] if sites else None
+    if isinstance(content, Elementwise):
+        return site_of_weights(engine, content.left) or site_of_weights(engine, content.right)
+    if isinstance(content, Exponential) and products_of(content.of):
+        site = engine.site_of_exponential(content, tensor)
+        return site
+    return None
+
+
+# --- sums
+
+
+def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode | None) -> Tensor:
+    """`a + b` or `a - b`."""
+    shape = broadcast(a.shape, b.shape)
+    origin = engine.origin(node)
+    rotated = _rotation(a, b)
+    if rotated is not None:
+        return then(engine, rotated, node, shape=shape if shape.lead is None or rotated.shape.lead is not None else rotated.shape)
+    if identity_of(a) == identity_of(b) and isinstance(a.content, Leaf) and net_factor(a).equals(net_factor(b)):
+        return then(engine, a, node)
+    if minus:
+        from attnlint.engine.arithmetic import scaled
+        from attnlint.engine.values import Scalar
+
+        b = scaled(engine, b, Scalar(Monomial.number(-1)), node, None, False)
+    dtype = "bool" if a.dtype == "bool" and b.dtype == "bool" else None
+    if isinstance(a.content, Leaf) and a.content.kind == "constant" and isinstance(b.content, Leaf) and b.content.kind == "constant":
+        return then(engine, a, node, shape=shape, dtype=dtype)
+    terms: list[Tensor] = []
+    for tensor in (a, b):
+        if isinstance(tensor.content, Sum) and not tensor.factors and not tensor.masks and not tensor.nonlinear:
+            terms.extend(tensor.content.terms)
+        else:
+            terms.append(tensor)
+    notes = frozenset(note for note in (*a.notes, *b.notes) if note.startswith(("square:", "norm:", "inverse norm:")))
+    main = main_term(Sum(tuple(terms)))
+    return Tensor(
+        shape,
+        Sum(tuple(terms)),
+        name=a.name,
+        history=(*(main.history if main is not None else a.history), *one(origin)),
+        notes=notes,
+        dtype=dtype,
+        normalised=a.normalised if a.normalised and b.normalised else None,
+        scrambled=(*a.scrambled, *b.scrambled),
+    )
+
+
+def _rotation(a: Tensor, b: Tensor) -> Tensor | None:
+    """`x * cos + rotate(x) * sin`: a rotation of x, which changes no scale."""
+    if not (isinstance(a.content, Elementwise) and isinstance(b.content, Elementwise)):
+        return None
+    for mine in (a.content.left, a.content.right):
+        for other in (b.content.left, b.content.right):
+            if (
+                isinstance(mine.content, Leaf)
+                and isinstance(other.content, Leaf)
+                and mine.content.key == other.content.key
+                and mine.content.kind in DATA_KINDS
+                and _unsigned(net_factor(mine)).equals(_unsigned(net_factor(other)))
+                and not _looks_rotary(mine.name)
+            ):
+                return mine.but(notes=mine.notes | {"rotated"}, factors=tuple(f for f in mine.factors if not _is_sign(f.value)))
+    return None
+
+
+def _looks_rotary(name: str | None) -> bool:
+    return name is not None and any(part in name.lower() for part in ("cos", "sin", "freq"))
+
+
+def _is_sign(value: Monomial) -> bool:
+    return value.equals(Monomial.number(-1))
+
+
+def _unsigned(value: Monomial) -> Monomial:
+    return Monomial(abs(value.coefficient), value.powers)
+
+
+def main_term(content: Content) -> Tensor | None:
+    """The term of a sum that carries the data: a product first, then a projection, then anything that is no constant."""
+    if not isinstance(content, Sum):
+        return None
+
+    def rank(term: Tensor) -> int:
+        inner = term.content
+        if isinstance(inner, Product):
+            return 5
+        if isinstance(inner, (Exponential, Weights, Output)):
+            return 4
+        if isinstance(inner, Sum):
+            nested = main_term(inner)
+            return rank(nested) if nested is not None else 0
+        if isinstance(inner, Leaf):
+            return {"projection": 3, "recurrent": 3, "argument": 2, "opaque": 2, "array": 2, "embedding": 2}.get(inner.kind, 0)
+        return 2
+
+    return max(content.terms, key=rank) if content.terms else None
+
+
+def join(engine: Engine, parts: list[Tensor], shape: Shape, features: bool, node: cst.CSTNode | None) -> Tensor:
+    """Tensors concatenated: along features the parts stay, along any other axis the traced part speaks for all."""
+    history = one(engine.origin(node))
+    traced = [part for part in parts if not (isinstance(part.content, Leaf) and part.content.kind in ("constant", "parameter", "buffer"))] or parts
+    known = [part for part in traced if not (isinstance(part.content, Leaf) and part.content.kind in ("opaque", "argument"))] or traced
+    first = known[0]
+    if not features:
+        factors_agree = all(_unsigned(net_factor(part)).equals(_unsigned(net_factor(first))) for part in known)
+        if not factors_agree and all(isinstance(part.content, (Product, Sum, Leaf)) for part in known):
+            products = [part for part in known if products_of(part)]
+            if len(products) > 1:  # logits of several key sets side by side
+                return Tensor(shape, Sum(tuple(products)), history=(*first.history, *history), masks=first.masks)
+            return then(engine, first, node, shape=shape, uncertain="parts with different scales are joined")
+        if len(known) > 1 and all(products_of(part) for part in known):
+            return Tensor(shape, Sum(tuple(known)), history=(*first.history, *history))
+        normalised = first.normalised if all(part.normalised or part not in known for part in parts) else None
+        return then(engine, first, node, shape=shape, normalised=normalised)
+    keys = {identity_of(part) for part in traced}
+    agree = all(_unsigned(net_factor(part)).equals(_unsigned(net_factor(first))) for part in traced)
+    normalised = first.normalised if all(part.normalised for part in traced) else None
+    factors = tuple(factor for factor in first.factors if not _is_sign(factor.value))
+    if len(keys) == 1 and agree:
+        return then(engine, first, node, shape=shape, factors=factors, normalised=normalised)
+    if any(isinstance(part.content, (Weights, Output)) for part in traced):
+        return then(engine, first, node, shape=shape)
+    kind = "projection" if all(isinstance(p.content, Leaf) and p.content.kind in ("projection", "constant") for p in traced) else "opaque"
+    if agree:
+        leaf = Leaf("projection" if kind == "projection" else _joined_kind(traced), engine.fresh("joined"), source=first)
+        return Tensor(shape, leaf, factors=factors, name=first.name, history=(*first.history, *history), normalised=normalised)
+    uncertain = None if len(parts) == 1 else "parts with different scales are joined along the features"
+    return Tensor(shape, Concat(tuple(parts)), name=first.name, history=(*first.history, *history), uncertain=uncertain)
+
+
+def _joined_kind(parts: Iterable[Tensor]) -> str:
+    kinds = [part.content.kind for part in parts if isinstance(part.content, Leaf)]
+    for kind in ("projection", "recurrent", "array", "argument", "embedding"):
+        if kind in kinds:
+            return kind
+    return "opaque"
+
+
+# --- non-linear functions, norms and roots
+
+
+def nonlinear(engine: Engine, tensor: Tensor, name: str, node: cst.CSTNode | None) -> Tensor:
+    """An element-wise function. On logits it is remembered; on a query or key it makes new features."""
+    content = tensor.content
+    if isinstance(content, (Product, Sum)) and products_of(tensor):
+        return then(engine, tensor, node, nonlinear=(*tensor.nonlinear, name))
+    if isinstance(content, (Weights, Output, Exponential)):
+        return then(engine, tensor, node)
+    notes = frozenset(note for note in tensor.notes if note.startswith(("square:", "norm:", "inverse norm:")))
+    if isinstance(content, Leaf) and content.kind in ("parameter", "buffer"):
+        return then(engine, tensor, node)
+    if isinstance(content, Leaf) and content.kind == "constant":
+        return then(engine, tensor, node)
+    kind = content.kind if isinstance(content, Leaf) else "opaque"
+    leaf = Leaf(kind, engine.fresh(name), f"{name} of a tensor" if kind == "opaque" else None, source=tensor)
+    return Tensor(tensor.shape, leaf, name=tensor.name, history=(*tensor.history, *one(engine.origin(node))), notes=notes, dtype=tensor.dtype)
+
+
+def square(engine: Engine, tensor: Tensor, node: cst.CSTNode | None) -> Tensor:
+    leaf = Leaf("opaque", engine.fresh("square"), "a square")
+    return Tensor(tensor.shape, leaf, notes=frozenset({f"square:{identity_of(tensor)}"}), history=tensor.history)
+
+
+def root(engine: Engine, tensor: Tensor, node: cst.CSTNode | None, inverse: bool = False) -> Tensor:
+    for note in tensor.notes:
+        if note.startswith("square:"):
+            kind = "inverse norm:" if inverse else "norm:"
+            return Tensor(tensor.shape, Leaf("opaque", engine.fresh("norm"), "a norm"), notes=frozenset({kind + note.removeprefix("square:")}))
+    return nonlinear(engine, tensor, "a root", node)
+
+
+def norm_of(engine: Engine, tensor: Tensor, shape: Shape) -> Tensor:
+    return Tensor(shape, Leaf("opaque", engine.fresh("norm"), "a norm"), notes=frozenset({f"norm:{identity_of(tensor)}"}))
+
+
+def normalise(engine: Engine, tensor: Tensor, how: str, node: cst.CSTNode | None) -> Tensor:
+    """A tensor brought to unit norm (or unit variance): its scale so far no longer counts."""
+    if isinstance(tensor.content, (Weights, Output)):
+        return then(engine, tensor, node)
+    if products_of(tensor):
+        return then(engine, tensor, node, nonlinear=(*tensor.nonlinear, how))
+    return then(engine, tensor, node, normalised=how, factors=())
+
+
+def quotient(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Value | None:
+    """`a / b` where b is a norm of a, or the sum of the exponentials in a."""
+    if f"norm:{identity_of(a)}" in b.notes:
+        return normalise(engine, a, "divided by its norm", node)
+    if isinstance(b.content, Total) and isinstance(a.content, Exponential):
+        return hand_softmax(engine, a, b, node)
+    if isinstance(b.content, Total) and isinstance(b.content.of.content, (Weights, Exponential)) and isinstance(a.content, (Weights, Output)):
+        site = a.content.site
+        site.renormalised = True
+        return then(engine, a, node)
+    if isinstance(b.content, Total) and isinstance(b.content.of.content, Elementwise) and isinstance(a.content, Elementwise):
+        site_value = site_of_weights(engine, a)
+        if site_value is not None:
+            site_value.renormalised = True
+            return then(engine, a, node)
+    if isinstance(a.content, Output) and isinstance(b.content, (Total, Leaf, Exponential, Sum)):
+        site = a.content.site
+        site.renormalised = True
+        return then(engine, a, node)
+    if isinstance(a.content, Weights):
+        if isinstance(b.content, (Total, Leaf, Weights, Sum)):
+            a.content.site.renormalised = True
+            return then(engine, a, node)
+        return None
+    for note in b.notes:
+        if note.startswith("norm:") and products_of(a):
+            # a product over the norms of its operands: cosine similarity
+            return then(engine, a, node, nonlinear=(*a.nonlinear, "cosine"))
+    return None
+
+
+# --- masks
+
+
+def masked(engine: Engine, tensor: Tensor, mask: Mask, node: cst.CSTNode | None) -> Tensor:
+    site = site_of_weights(engine, tensor) if isinstance(tensor.content, (Weights, Elementwise, Sum)) else None
+    if site is not None:
+        site.masked_after(mask)
+        return then(engine, tensor, node)
+    if isinstance(tensor.content, Exponential):
+        return then(engine, tensor, node, masks=(*tensor.masks, mask))
+    return then(engine, tensor, node, masks=(*tensor.masks, mask))
+
+
+# --- softmax
+
+
+def products_of(tensor: Tensor) -> list[tuple[Tensor, Product]]:
+    """Every product among the terms of a tensor, each with a tensor that carries all factors that apply to it."""
+    content = tensor.content
+    if isinstance(content, Product):
+        return [(tensor, content)]
+    if isinstance(content, Sum):
+        found = []
+        for term in content.terms:
+            for carrier, product in products_of(term):
+                found.append(
+                    (
+                        carrier.but(
+                            factors=(*carrier.factors, *tensor.factors),
+                            masks=(*carrier.masks, *tensor.masks),
+                            nonlinear=(*carrier.nonlinear, *tensor.nonlinear),
+                            uncertain=carrier.uncertain or tensor.uncertain,
+                        ),
+                        product,
+                    )
+                )
+        return found
+    return []
+
+
+def others_of(tensor: Tensor) -> list[Tensor]:
+    """Every term of the logits that is no product, with all factors that apply to it."""
+    if not isinstance(tensor.content, Sum):
+        return []
+    found: list[Tensor] = []
+    for term in tensor.content.terms:
+        if isinstance(term.content, Sum):
+            found += [inner.but(factors=(*inner.factors, *term.factors, *tensor.factors)) for inner in others_of(term)]
+        elif not products_of(term):
+            found.append(term.but(factors=(*term.factors, *tensor.factors)))
+    return found
+
+
+def softmax(engine: Engine, tensor: Tensor, axis: Axis | None, node: cst.CSTNode | None, **details: object) -> Tensor:
+    """The weights that softmax gives; a new site where the logits hold a product."""
+    if isinstance(tensor.content, (Weights, Output)):
+        return then(engine, tensor, node)
+    site = engine.record_softmax(tensor, axis, node, **details)
+    return Tensor(tensor.shape, Weights(site), history=(*tensor.history, *one(engine.origin(node))))
+
+
+def hand_softmax(engine: Engine, numerator: Tensor, denominator: Tensor, node: cst.CSTNode | None) -> Tensor:
+    """`exp(x) / exp(x).sum(axis)`."""
+    content = numerator.content
+    assert isinstance(content, Exponential)
+    axis = denominator.content.axis if isinstance(denominator.content, Total) else None
+    site = engine.site_of_exponential(content, numerator)
+    site.axis = axis
+    site.normalised_at = engine.origin(node)
+    site.hand_written = True
+    site.online = False
+    for mask in numerator.masks:
+        site.exponential_masks += (mask,)
+    return Tensor(numerator.shape, Weights(site), history=(*numerator.history, *one(engine.origin(node))))
+
+
+def exponential(engine: Engine, tensor: Tensor, node: cst.CSTNode | None) -> Tensor:
+    shifted = "shifted" in tensor.notes
+    if "log shifted" in tensor.notes:  # exp(x - logsumexp(x))
+        return softmax(engine, tensor, None, node, stable=True)
+    return Tensor(tensor.shape, Exponential(tensor, shifted, engine.origin(node)), history=(*tensor.history, *one(engine.origin(node))))
+
+
+def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: bool, node: cst.CSTNode | None, mean: bool = False) -> Tensor:
+    """A sum over axes: of an exponential the denominator of softmax, of a pairwise product a contraction."""
+    shape = unknown(engine.fresh("sum")) if axes is None else (reduce(tensor.shape, axes, keepdims) or unknown(engine.fresh("sum")))
+    content = tensor.content
+    if isinstance(content, Elementwise) and axes is not None and len(axes) == 1 and not mean:
+        site = site_of_weights(engine, tensor)
+        from attnlint.engine.shapes import axis_of
+
+        found = axis_of(tensor.shape, axes[0])
+        if found is None:
+            return engine.opaque_tensor("a sum over an unknown axis", node=node)
+        if site is not None:
+            weights, value = (content.left, content.right) if site_of_weights(engine, content.left) is not None else (content.right, content.left)
+            axis = axis_of(weights.shape, axes[0])
+            site.meet_value(value, (axis[1],) if axis is not None else (), weights, engine.origin(node))
+            return Tensor(shape, Output(site), history=tensor.history)
+        left, right = axis_of(content.left.shape, axes[0]), axis_of(content.right.shape, axes[0])
+        size = found[1].size
+        for side in (left, right):
+            if side is not None and not any(symbol.kind in ("axis", "opaque") for symbol in side[1].size.symbols) and not side[1].size.is_one:
+                size = side[1].size
+        contraction = Contraction(shape, size, (left[1],) if left else (), (right[1],) if right else ())
+        return contract(engine, content.left.but(factors=(*content.left.factors, *tensor.factors)), content.right, contraction, node, pairwise=True)
+    if isinstance(content, (Exponential, Weights, Elementwise)) or (isinstance(content, Sum) and site_of_weights(engine, tensor) is not None):
+        axis = None
+        if axes is not None and len(axes) == 1:
+            from attnlint.engine.shapes import axis_of
+
+            found = axis_of(tensor.shape, axes[0])
+            axis = found[1] if found is not None else None
+        return Tensor(shape, Total(tensor, axis), history=tensor.history)
+    notes = frozenset(note for note in tensor.notes if note.startswith("square:"))
+    if isinstance(content, Product) or products_of(tensor):
+        return then(engine, tensor, node, shape=shape)
+    kind = content.kind if isinstance(content, Leaf) else "opaque"
+    leaf = Leaf(kind, engine.fresh("sum"), "a sum over an axis" if kind == "opaque" else None, source=tensor)
+    return Tensor(shape, leaf, name=tensor.name, history=(*tensor.history, *one(engine.origin(node))), notes=notes)
+
+
+def maximum(engine: Engine, tensor: Tensor, shape: Shape, log: bool = False) -> Tensor:
+    return Tensor(shape, Maximum(tensor, log), history=tensor.history)
+
+
+__all__ = ["ONE", "broadcast"]

@@ -1,0 +1,60 @@
+"""All tables together: a dotted name or method to its row."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from attnlint.engine.operations import Op
+from attnlint.frameworks.table import Kernel, LayerRow, Table
+
+_MODULES = ("python", "torch", "numpy", "einops", "jax", "flax", "tensorflow", "keras", "mlx", "paddle")
+
+
+def _tables() -> list[Table]:
+    found = []
+    for name in _MODULES:
+        try:
+            found.append(import_module(f"attnlint.frameworks.{name}").TABLE)
+        except ModuleNotFoundError as error:
+            if error.name != f"attnlint.frameworks.{name}":
+                raise
+    return found
+
+
+class Registry:
+    """Look-ups over the tables. Later tables add methods; the first table that knows a method keeps it."""
+
+    def __init__(self, tables: list[Table]) -> None:
+        self.functions: dict[str, tuple[Op, str]] = {}
+        self.layers: dict[str, tuple[LayerRow, str]] = {}
+        self.kernels: dict[str, tuple[Kernel, str]] = {}
+        self.methods: dict[str, Op] = {}
+        self.properties: dict[str, Op] = {}
+        self.module_methods: dict[str, Op] = {}
+        self.renames: dict[str, str] = {}
+        for table in tables:
+            for prefix, rows in table.roots.items():
+                for name, row in rows.items():
+                    self.functions.setdefault(f"{prefix}.{name}", (row, table.name))
+            for prefix, layers in table.layers.items():
+                for name, layer_row in layers.items():
+                    self.layers.setdefault(f"{prefix}.{name}", (layer_row, table.name))
+            for name, kernel in table.kernels.items():
+                self.kernels.setdefault(name, (kernel, table.name))
+            for name, row in table.methods.items():
+                self.methods.setdefault(name, row)
+            for name, row in table.properties.items():
+                self.properties.setdefault(name, row)
+            for name, row in table.module_methods.items():
+                self.module_methods.setdefault(name, row)
+            self.renames.update(table.renames)
+
+    def canonical(self, dotted: str) -> str:
+        """A dotted name with its prefix replaced by the one that the tables know."""
+        for prefix, target in self.renames.items():
+            if dotted == prefix or dotted.startswith(prefix + "."):
+                return target + dotted[len(prefix) :]
+        return dotted
+
+
+REGISTRY = Registry(_tables())

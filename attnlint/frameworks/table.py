@@ -1,0 +1,49 @@
+"""The form of a framework table: rows that say what each operation, layer and fused kernel is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from attnlint.engine.operations import Op
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """A layer class: its kind (what calling it does) and the parameters of its constructor, in order."""
+
+    kind: str
+    parameters: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def layer(kind: str, parameters: str = "", **settings: Any) -> LayerRow:
+    return LayerRow(kind, tuple(parameters.split()), settings)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A fused attention. It scales by d^-1/2 of the last axis of its query unless `scale` is given.
+
+    `layout` says where the heads stand; `unscaled` marks a kernel whose default scale is 1.
+    """
+
+    parameters: str
+    packed: str | None = None
+    judged: bool = True
+    unscaled: bool = False
+    aliases: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """All that is known of one framework. Keys of `roots` and `layers` are module prefixes, of `kernels` full names."""
+
+    name: str
+    roots: dict[str, dict[str, Op]] = field(default_factory=dict)
+    methods: dict[str, Op] = field(default_factory=dict)
+    properties: dict[str, Op] = field(default_factory=dict)
+    module_methods: dict[str, Op] = field(default_factory=dict)
+    layers: dict[str, dict[str, LayerRow]] = field(default_factory=dict)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    renames: dict[str, str] = field(default_factory=dict)  # prefix -> the prefix it stands for
