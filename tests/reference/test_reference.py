@@ -124,7 +124,7 @@ def test_unscaled_saturates_and_over_d_flattens():
     assert rows[64, "1/sqrt(d)"].entropy == pytest.approx(0.90, abs=0.01)
     assert rows[64, "1/sqrt(d)"].jacobian == pytest.approx(0.98, abs=0.01)
     assert rows[1024, "1"].saturated > 0.5
-    assert rows[1024, "1/d"].entropy > 0.9999
+    assert rows[1024, "1/d"].entropy > 0.999
 
 
 def test_statistics_of_rows_known_by_heart():

@@ -1,0 +1,98 @@
+"""Where in the user's code we are: file and line, and the module whose forward is running. Reads frames; installs no hooks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import Any, NamedTuple
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INTERNAL = {"torch", "torch_xla", "functorch", "einops", "opt_einsum", "numpy", "scipy", "jaxtyping", "beartype"}
+_STDLIB = (os.sep + "functools.py", os.sep + "contextlib.py", os.sep + "threading.py")
+_internal: dict[str, bool] = {}
+
+
+class Line(NamedTuple):
+    file: str
+    line: int
+
+
+class Place(NamedTuple):
+    """The user's line, the innermost line of Python at all (they differ inside a framework), and the running modules, inner first."""
+
+    user: Line
+    raw: Line
+    modules: tuple[Any, ...]
+
+
+def _is_internal(filename: str) -> bool:
+    known = _internal.get(filename)
+    if known is None:
+        parts = filename.replace("\\", "/").split("/")
+        packaged = "site-packages" in parts or "dist-packages" in parts
+        after = (
+            parts[max((i for i, p in enumerate(parts) if p in ("site-packages", "dist-packages")), default=-1) + 1 :] if packaged else []
+        )
+        known = (
+            filename.startswith((_HERE + os.sep, "<frozen", "<eval_with_key", "<__array_function__", "<@beartype"))
+            or (bool(after) and after[0].removesuffix(".py") in _INTERNAL)
+            or filename.endswith(_STDLIB)
+        )
+        _internal[filename] = known
+    return known
+
+
+def user_line() -> Line:
+    """The innermost line of code outside the frameworks and this package."""
+    frame: FrameType | None = sys._getframe(1)
+    last = Line("", 0)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not _is_internal(name):
+            return Line(name, frame.f_lineno)
+        last = Line(name, frame.f_lineno)
+        frame = frame.f_back
+    return last
+
+
+def _self_of(frame: FrameType) -> Any:
+    code = frame.f_code
+    if not code.co_argcount:
+        return None
+    return frame.f_locals.get(code.co_varnames[0])
+
+
+def place(module_type: type | None) -> Place:
+    """Where a product is being computed. `module_type` is torch.nn.Module where PyTorch is loaded."""
+    frame: FrameType | None = sys._getframe(1)
+    user: Line | None = None
+    raw: Line | None = None
+    modules: list[Any] = []
+    loose: list[Any] = []
+    while frame is not None:
+        code = frame.f_code
+        name = code.co_filename
+        if (
+            raw is None
+            and not name.startswith(_HERE + os.sep)
+            and not name.endswith(("_python_dispatch.py", "torch/_ops.py", "torch/_tensor.py"))
+        ):
+            raw = Line(name, frame.f_lineno)
+        if user is None and not _is_internal(name):
+            user = Line(name, frame.f_lineno)
+        if module_type is not None and code.co_argcount:
+            if code.co_name in ("_call_impl", "forward"):
+                owner = _self_of(frame)
+                if isinstance(owner, module_type) and not any(owner is m for m in modules):
+                    modules.append(owner)
+            elif code.co_varnames[0] == "self" and not _is_internal(name):
+                owner = _self_of(frame)
+                if isinstance(owner, module_type):
+                    loose.append(owner)
+        frame = frame.f_back
+    for owner in loose:
+        if not any(owner is m for m in modules):
+            modules.append(owner)
+    last = Line("", 0)
+    return Place(user or raw or last, raw or user or last, tuple(modules))

@@ -1,0 +1,335 @@
+"""The report: sites grouped by place over calls, their verdicts, and the ways to read them."""
+
+from __future__ import annotations
+
+import json
+import math
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from attnlint.probe import names
+from attnlint.probe.errors import AttentionFault
+from attnlint.probe.expect import Expect, resolve
+from attnlint.probe.judge import Verdict, judge, tolerance
+from attnlint.probe.trace import Run
+from attnlint.probe.values import Factor, Samples, Site
+
+_SEVERITY = {"fault": 3, "skipped": 2, "declared": 1, "ok": 0}
+PENDING = 64
+
+
+class _Group:
+    """The calls of one site. Late knowledge (a factor on the output) may still reach the last of them."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.pending: list[tuple[Run, float | None]] = []
+        self.calls = 0
+        self.faults = 0
+        self.worst: Site | None = None
+        self.weight = 0
+        self.sums: dict[str, list[float]] = {}
+        self.error: float | None = None
+        self.samples: Samples | None = None
+        self.head_dims: dict[int, None] = {}
+        self.lengths: dict[int, None] = {}
+
+
+class Report:
+    """What a block's attentions measured. `sites` lists them in the order of their first run.
+
+    `disabled` is true where ATTNLINT_PROBE=off silenced the probe. `status` is the worst of the sites', "not-observed" without any.
+    """
+
+    def __init__(self, model: Any = None, expect: Any = None, *, keep_samples: bool = False) -> None:
+        self._model = weakref.ref(model) if model is not None else None
+        self._root = type(model).__name__ if model is not None else None
+        self._expect = expect
+        self.keep_samples = keep_samples
+        self.disabled = False
+        self.ranks: dict[int, tuple[Site, ...]] = {}
+        self.opaque_calls: set[str] = set()
+        self.softmaxes = 0
+        self.internal_errors: list[BaseException] = []
+        self._groups: dict[Any, _Group] = {}
+        self._fixed: tuple[Site, ...] | None = None
+        self._members: dict[int, str] | None = None
+
+    # --- collecting -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Any:
+        return self._model() if self._model is not None else None
+
+    def accept(self, run: Run) -> None:
+        """Take one attention that ran, if it belongs to what is watched."""
+        named = self._name(run)
+        if named is None:
+            return
+        owner, module = named
+        key = (owner, run.place.user, run.place.raw)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(module)
+        expect = resolve(self._expect, group.module)
+        error: float | None = None
+        if run.reference is not None and run.head_dim:
+            verdict = judge(run, expect)
+            if verdict.expected is not None:
+                error = run.reference(verdict.expected)
+        group.pending.append((run, error))
+        if len(group.pending) > PENDING:
+            self._fold(group, *group.pending.pop(0))
+
+    def _name(self, run: Run) -> tuple[int | None, str] | None:
+        modules = run.place.modules
+        model = self.model
+        if model is None:
+            if self._model is not None:
+                return None
+            return names.owner_and_name(modules)
+        if self._members is None:
+            self._members = names.members(model)
+        for module in modules:
+            name = self._members.get(id(module))
+            if name is not None:
+                return id(module), name or names.class_name(model)
+        if any(id(m) not in self._members for m in modules[:1]):
+            self._members = names.members(model)
+            for module in modules:
+                name = self._members.get(id(module))
+                if name is not None:
+                    return id(module), name or names.class_name(model)
+        return None
+
+    def close(self) -> None:
+        """The block is over: nothing is added any more, and what is left of the runs is folded."""
+        for group in self._groups.values():
+            while group.pending:
+                self._fold(group, *group.pending.pop(0))
+        self._members = None
+
+    def _fold(self, group: _Group, run: Run, error: float | None) -> None:
+        _add(group, run, judge(run, resolve(self._expect, group.module)), error)
+
+    # --- reading ----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def sites(self) -> list[Site]:
+        if self._fixed is not None:
+            return list(self._fixed)
+        return [self._site(group) for group in self._groups.values()]
+
+    def _site(self, group: _Group) -> Site:
+        if group.pending:
+            copy = _Group(group.module)
+            copy.__dict__.update({k: (dict(v) if isinstance(v, dict) else v) for k, v in group.__dict__.items()})
+            copy.sums = {k: list(v) for k, v in group.sums.items()}
+            copy.pending = []
+            for run, error in group.pending:
+                self._fold(copy, run, error)
+            group = copy
+        site = group.worst
+        if site is None:
+            raise RuntimeError("a site without a run")
+        means = {name: (values[0] / values[1] if values[1] else None) for name, values in group.sums.items()}
+        note = site.note
+        if len(group.head_dims) > 1 and len(group.lengths) > 1 and len(group.head_dims) == len(group.lengths):
+            note = "; ".join(
+                filter(None, [note, f"the contraction changes with the sequence ({_listed(group.head_dims)}): channel attention"])
+            )
+        if 0 < group.faults < group.calls:
+            note = "; ".join(filter(None, [f"{group.faults} of {group.calls} calls are at fault", note]))
+        return replace(site, calls=group.calls, faults=group.faults, reference_error=group.error, samples=group.samples, note=note, **means)
+
+    @property
+    def faults(self) -> list[Site]:
+        return [site for site in self.sites if site.status == "fault"]
+
+    @property
+    def status(self) -> str:
+        sites = self.sites
+        if not sites:
+            return "not-observed"
+        return max((site.status for site in sites), key=lambda s: _SEVERITY[s])
+
+    @property
+    def ok(self) -> bool:
+        return self.disabled or self.status not in ("fault", "not-observed")
+
+    def __iter__(self) -> Iterator[Site]:
+        return iter(self.sites)
+
+    def __len__(self) -> int:
+        return len(self.sites)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def raise_for_faults(self) -> None:
+        """Raise AttentionFault for faults, or where no attention ran at all: silence is no success. Passes when disabled."""
+        if self.disabled:
+            return
+        message = self.message()
+        if message:
+            raise AttentionFault(message, self)
+
+    def message(self) -> str:
+        """What `raise_for_faults` says; empty where there is nothing to say."""
+        from attnlint.probe import text
+
+        if self.disabled:
+            return ""
+        sites = self.sites
+        if not sites:
+            return text.nothing_observed(self.softmaxes, self.opaque_calls)
+        faults = [site for site in sites if site.status == "fault"]
+        return text.faults(faults, len(sites)) if faults else ""
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The report as a JSON document: `status`, `disabled` and `sites`, each with every figure (null where it cannot be had)."""
+        document: dict[str, Any] = {
+            "status": self.status,
+            "disabled": self.disabled,
+            "sites": [_plain(site.as_dict()) for site in self.sites],
+        }
+        if self.ranks:
+            document["ranks"] = {str(rank): [_plain(site.as_dict()) for site in sites] for rank, sites in self.ranks.items()}
+        return json.dumps(document, indent=indent)
+
+    def to_html(self, path: str | None = None) -> str:
+        """A page that stands alone: the table, and a plot for each site (histogram of the logits, map of the weights).
+
+        The plots need `watch(..., keep_samples=True)`; without samples the page says so. Writes the page to `path` where given.
+        """
+        from attnlint.probe.html import page
+
+        document = page(self)
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(document)
+        return document
+
+    def gather(self) -> Report:
+        """The reports of all ranks as one (a collective: each rank calls it, after the block). Alone, the report itself.
+
+        Sites of one place are one site over the ranks: calls add up, the worst rank speaks. `ranks` keeps each rank's own sites.
+        """
+        from attnlint.probe.ranks import gather_sites
+
+        per_rank = gather_sites(self.sites)
+        if per_rank is None:
+            return self
+        return merged(per_rank, self.disabled)
+
+    def __str__(self) -> str:
+        from attnlint.probe import text
+
+        return text.render(self)
+
+    def __repr__(self) -> str:
+        return f"<attnlint probe report: {len(self._fixed if self._fixed is not None else self._groups)} sites, {self.status}>"
+
+    def __rich__(self) -> Any:
+        from attnlint.probe import text
+
+        return text.rich_table(self)
+
+
+def merged(per_rank: dict[int, list[Site]], disabled: bool) -> Report:
+    """One report from the ranks' sites."""
+    together: dict[tuple[str, str, int], list[Site]] = {}
+    for sites in per_rank.values():
+        for site in sites:
+            together.setdefault((site.module, site.file, site.line), []).append(site)
+    rows = []
+    for sites in together.values():
+        worst = max(sites, key=lambda s: _SEVERITY[s.status])
+        calls = sum(s.calls for s in sites)
+
+        def mean(name: str, sites: list[Site] = sites) -> float | None:
+            known = [(getattr(s, name), s.calls) for s in sites if getattr(s, name) is not None]
+            return sum(v * c for v, c in known) / sum(c for _, c in known) if known else None
+
+        errors = [s.reference_error for s in sites if s.reference_error is not None]
+        rows.append(
+            replace(
+                worst,
+                calls=calls,
+                faults=sum(s.faults for s in sites),
+                reference_error=max(errors) if errors else None,
+                max_weight=mean("max_weight"),
+                saturated=mean("saturated"),
+                entropy=mean("entropy"),
+                jacobian=mean("jacobian"),
+            )
+        )
+    report = Report()
+    report.disabled = disabled
+    report._fixed = tuple(rows)
+    report.ranks = {rank: tuple(sites) for rank, sites in per_rank.items()}
+    return report
+
+
+def _listed(values: dict[int, None]) -> str:
+    return ", ".join(str(v) for v in values)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in values.items()}
+
+
+def _add(group: _Group, run: Run, verdict: Verdict, error: float | None) -> None:
+    group.calls += 1
+    group.faults += verdict.status == "fault"
+    if run.head_dim is not None:
+        group.head_dims[run.head_dim] = None
+        group.lengths[run.keys] = None
+    statistics = run.statistics
+    for name in ("max_weight", "saturated", "entropy", "jacobian"):
+        value = getattr(statistics, name)
+        pair = group.sums.setdefault(name, [0.0, 0.0])
+        if value is not None:
+            pair[0] += value
+            pair[1] += 1
+    if error is not None:
+        group.error = error if group.error is None else max(group.error, error)
+    if group.samples is None:
+        group.samples = run.samples
+    site = Site(
+        module=group.module,
+        file=run.place.user.file,
+        line=run.place.user.line,
+        calls=1,
+        head_dim=verdict.head_dim,
+        scale=verdict.scale,
+        expected=verdict.expected,
+        ratio=verdict.ratio,
+        status=verdict.status,
+        kind=verdict.kind,
+        factors=_shown(verdict.factors),
+        slope=verdict.slope,
+        r_squared=run.r_squared,
+        tolerance=tolerance(run.dtype),
+        query_shape=run.q_shape,
+        key_shape=run.k_shape,
+        dtype=run.dtype,
+        op=run.op,
+        note="; ".join(verdict.notes),
+    )
+    if group.worst is None or _rank(site) > _rank(group.worst):
+        group.worst = site
+
+
+def _rank(site: Site) -> tuple[int, float]:
+    measured = 1.0 if site.slope is not None else 0.0
+    return _SEVERITY[site.status], measured
+
+
+def _shown(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+    return factors
+
+
+__all__ = ["Expect", "Report", "merged"]

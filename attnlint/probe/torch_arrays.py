@@ -1,0 +1,126 @@
+"""PyTorch's tensors as the trace reads them: storages, geometry, values. Every read runs below all dispatch modes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from attnlint.probe.values import Geometry, Statistics
+
+FULL_STATISTICS = 1 << 20
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_dtype_names: dict[torch.dtype, str] = {}
+
+
+class TorchArrays:
+    module_type: type | None = torch.nn.Module
+
+    def __init__(self) -> None:
+        self.parameters: set[int] = set()
+
+    def key(self, a: Any) -> int:
+        return a.untyped_storage()._cdata
+
+    def guard(self, a: Any, gone: Callable[[], None]) -> Any:
+        return weakref.ref(a.untyped_storage(), gone)  # type: ignore[arg-type]
+
+    def geometry(self, a: Any) -> Geometry:
+        return Geometry(tuple(a.shape), a.stride(), a.storage_offset())
+
+    def covers(self, a: Any) -> bool:
+        return a.numel() * a.element_size() >= a.untyped_storage().nbytes()
+
+    def numeric(self, a: Any) -> bool:
+        kind = type(a)
+        if kind not in _PLAIN and getattr(kind, "__torch_dispatch__", None) is not torch._C._disabled_torch_dispatch_impl:
+            return False
+        return not a.is_meta and a.layout is torch.strided and not a.is_quantized
+
+    def take(self, a: Any, index: Sequence[Any]) -> Any:
+        import numpy as np
+
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            t = a.detach()
+            if t.device.type == "cpu" and t.dtype in (torch.float32, torch.float64, torch.bool, torch.int64, torch.int32, torch.uint8):
+                values = t.resolve_neg().numpy()
+                return np.asarray(values[tuple(index)] if index else values, dtype=np.float64)
+            if not index:
+                picked = t
+            else:
+                shape = np.broadcast_shapes(*[np.shape(i) for i in index])
+                at = tuple(torch.from_numpy(np.ascontiguousarray(np.broadcast_to(i, shape), dtype=np.int64)).to(t.device) for i in index)
+                picked = t[at]
+            if picked.is_complex():
+                picked = picked.abs()
+            return picked.double().cpu().numpy()
+
+    def dtype(self, a: Any) -> str:
+        name = _dtype_names.get(a.dtype)
+        if name is None:
+            name = _dtype_names[a.dtype] = str(a.dtype).removeprefix("torch.")
+        return name
+
+    def is_parameter(self, a: Any) -> bool:
+        return isinstance(a, torch.nn.Parameter) or a.untyped_storage()._cdata in self.parameters
+
+    def trainable(self, a: Any) -> bool:
+        return bool(a.requires_grad)
+
+    def constant(self, a: Any) -> float | None:
+        if not self.numeric(a) or a.numel() == 0 or a.numel() > 1 << 20:
+            return None
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            if a.is_complex():
+                return None
+            if a.numel() == 1:
+                return float(a.detach().reshape(()).item())
+            low, high = torch.aminmax(a.detach())
+            first, last = float(low.item()), float(high.item())
+            return first if first == last else None
+
+    def zero_one(self, a: Any) -> bool:
+        """Whether some entries are 0 and the others 1."""
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            t = a.detach()
+            if t.dtype == torch.bool:
+                return True
+            if not (t.is_floating_point() or t.dtype in (torch.int64, torch.int32, torch.uint8, torch.int8)):
+                return False
+            t = t.flatten()[: 1 << 20] if t.numel() > 1 << 20 else t
+            zeros = t == 0
+            return bool(zeros.any().item()) and bool((zeros | (t == 1)).all().item())
+
+    def statistics(self, logits: Any, weights: Any, axis: int) -> Statistics | None:
+        """The statistics of all rows at once, where they are few enough to be cheap; None leaves them to the sample."""
+        if weights.numel() > FULL_STATISTICS or not weights.is_floating_point():
+            return None
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            p = weights.detach().float()
+            x = logits.detach()
+            if x.shape != p.shape:
+                return None
+            keys = (x > torch.maximum(x.amax(axis, keepdim=True) - 1000.0, torch.full((), -1e4, dtype=x.dtype, device=x.device))).sum(axis)
+            top = p.amax(axis)
+            rows = keys > 0
+            n = int(rows.sum().item())
+            if n == 0:
+                return Statistics()
+            squares = 1.0 - (p * p).sum(axis)
+            several = keys > 1
+            spread = None
+            if bool(several.any().item()):
+                entropy = torch.special.entr(p).sum(axis)
+                spread = float((entropy[several] / keys[several].double().log()).mean().item())
+            return Statistics(
+                float(top[rows].double().mean().item()),
+                float((top[rows] > 0.99).double().mean().item()),
+                spread,
+                float(squares[rows].double().mean().item()),
+            )
+
+    def row_sums(self, weights: Any, axis: int) -> Any:
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            return weights.detach().float().sum(axis).cpu().numpy()
