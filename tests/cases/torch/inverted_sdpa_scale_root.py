@@ -1,0 +1,16 @@
+# case: inverted_sdpa_scale_root expect: inverted-scale line: 16 alt: 15
+import torch.nn.functional as F
+from torch import nn
+
+
+class FusedLouder(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+
+    def forward(self, x):
+        b, n, c = x.shape
+        q, k, v = self.qkv(x).view(b, n, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+        root = q.shape[-1] ** 0.5
+        return F.scaled_dot_product_attention(q, k, v, scale=root).transpose(1, 2).reshape(b, n, c)

@@ -1,0 +1,15 @@
+# case: unrooted_sdpa_scale expect: unrooted-scale line: 15
+import torch.nn.functional as F
+from torch import nn
+
+
+class Tiny(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads, self.head_dim = heads, dim // heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+
+    def forward(self, x):
+        b, n, c = x.shape
+        q, k, v = self.qkv(x).view(b, n, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+        return F.scaled_dot_product_attention(q, k, v, scale=1 / self.head_dim).transpose(1, 2).reshape(b, n, c)
