@@ -339,7 +339,8 @@ def is_mask(tensor: Tensor) -> bool:
         return True
     leaf = tensor.content
     if isinstance(leaf, Leaf) and leaf.kind in ("argument", "opaque", "buffer", "constant"):
-        return bool(tensor.name and MASK_NAME.search(tensor.name))
+        origin_name = leaf.key.rpartition(".")[2] if leaf.kind == "argument" else ""
+        return bool(MASK_NAME.search(tensor.name or "") or MASK_NAME.search(origin_name))
     if isinstance(leaf, Sum):  # 1 - mask
         return len(leaf.terms) > 0 and all(is_mask(term) for term in leaf.terms if not _is_constant(term))
     return False

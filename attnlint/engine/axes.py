@@ -102,7 +102,12 @@ def product(sizes: Iterable[Monomial]) -> Monomial:
 
 def argument_axis(base: str, index: int) -> Axis:
     key = f"{base}[{index}]"
-    return Axis((Atom(Monomial.of(Symbol(key, f"{base}.shape[{index}]", AXIS)), key),))
+    return Axis((Atom(Monomial.of(Symbol(key, f"{printed_name(base)}.shape[{index}]", AXIS)), key),))
+
+
+def printed_name(base: str) -> str:
+    """What messages call a tensor: `x` for the argument `model.py:Attention.forward.x`, `q` for `q#12`."""
+    return base.rpartition(":")[2].rpartition(".")[2].partition("#")[0] or base
 
 
 def sized(size: Monomial, key: str) -> Axis:
@@ -189,6 +194,17 @@ def axis_of(shape: Shape, index: int) -> tuple[Shape, Axis] | None:
         return shape, Block.parse(shape.lead).axis(index)
     shape = materialise(shape, -index)
     return shape, shape.axes[index]
+
+
+def usual_rank(shape: Shape, least: int = 0) -> int:
+    """The rank to assume where axes are counted from the front of an unknown rank.
+
+    What was cut off the end of an input leaves its batch and positions, so `x.shape[:-1]` stands for two axes.
+    """
+    if shape.lead is None:
+        return len(shape.axes)
+    block = Block.parse(shape.lead)
+    return max(least, max(0, 3 - block.skip - block.drop) + len(shape.axes) if block.drop or block.skip else 0)
 
 
 def with_rank(shape: Shape, rank: int) -> Shape:

@@ -407,7 +407,7 @@ class Calls(Expressions):
             if not isinstance(ancestor, ClassValue):
                 continue
             for name, annotation, default in ancestor.fields:
-                text = ancestor.unit.code(annotation) if annotation is not None else ""
+                text = ancestor.unit.code(annotation.annotation) if annotation is not None else ""
                 if "ClassVar" in text:
                     continue
                 if values:

@@ -178,6 +178,9 @@ def path_text(record: SiteRecord) -> str | None:
 
 def _free(symbol: Symbol, record: SiteRecord) -> bool:
     """A symbol that acts as a factor of its own: a parameter or setting that no axis has as its size."""
+    if symbol.kind == SUM:
+        inner = [one for term in symbol.terms for one in term.symbols]
+        return bool(inner) and all(_free(one, record) for one in inner)
     return symbol.kind in (PARAMETER, CONFIG) and symbol.key not in record.dims
 
 

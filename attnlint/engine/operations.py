@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from attnlint.engine import arithmetic, equations, shapes, tensors
-from attnlint.engine.algebra import AXIS, LEARNED, OPAQUE, Monomial, Symbol
+from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.engine.expressions import exponent_of, whole_number
 from attnlint.engine.values import (
     NONE,
@@ -285,6 +285,10 @@ def elementwise(engine: Interpreter, call: Call) -> Value:
                 return Unknown("a number out of range")
         if call.name in ("abs", "clamp", "clip", "maximum", "minimum", "round", "floor", "ceil", "trunc", "max", "min"):
             return scalar if call.name in ("abs", "round", "floor", "ceil", "trunc", "clamp", "clip") else Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
+        settings = scalar.value.symbols and all(symbol.kind in (PARAMETER, CONFIG) for symbol in scalar.value.symbols)
+        if settings:  # a function of settings is a setting
+            text = engine.code(call.node)
+            return Scalar(Monomial.of(Symbol(f"{engine.frame.qualname}:{text}", text, CONFIG)), engine.origin(call.node))
         return Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
     tensor = call.tensor()
     if call.name == "maximum" and isinstance(tensor.content, (Maximum,)):
@@ -337,8 +341,7 @@ def matmul(engine: Interpreter, call: Call) -> Value:
         b = _swapped(engine, b, -1, -2, call)
     rank = call.settings.get("rank")
     if rank:
-        a = a.but(shape=shapes.with_rank(a.shape, rank)) if a.shape.lead is not None and len(a.shape.axes) <= rank else a
-        b = b.but(shape=shapes.with_rank(b.shape, rank)) if b.shape.lead is not None and len(b.shape.axes) <= rank else b
+        a, b = a.but(shape=ranked(engine, a.shape, rank)), b.but(shape=ranked(engine, b.shape, rank))
     return tensors.multiply(engine, a, b, call.node)
 
 
@@ -399,8 +402,13 @@ def einsum(engine: Interpreter, call: Call) -> Value:
     operand_tensors = [tensor for value in operands if (tensor := engine.as_tensor(value)) is not None]
     if equation is None:
         return engine.opaque_tensor("an einsum whose equation is not a plain string", node=call.node)
-    operand_shapes = [tensor.shape for tensor in operand_tensors]
     named = call.settings.get("words", False)
+    if "..." not in equation:
+        terms = equation.split("->")[0].split(",")
+        if len(terms) == len(operand_tensors):
+            ranks = [len(term.split()) if named else len(term.replace(" ", "")) for term in terms]
+            operand_tensors = [t.but(shape=ranked(engine, t.shape, rank)) for t, rank in zip(operand_tensors, ranks, strict=True)]
+    operand_shapes = [tensor.shape for tensor in operand_tensors]
     result = (
         equations.einops_einsum(equation, operand_shapes, engine.facts) if named else equations.einsum(equation, operand_shapes, engine.facts)
     )
@@ -479,11 +487,23 @@ def _reshaped(engine: Interpreter, tensor: Tensor, shape: shapes.Shape | None, c
     return tensors.then(engine, tensor, call.node, shape=shape if shape is not None else _unknown_shape(engine, tensor))
 
 
+def ranked(engine: Interpreter, shape: shapes.Shape, rank: int) -> shapes.Shape:
+    """The shape with so many axes; sizes asked for from the end, before the rank was known, are those of the axes from the front."""
+    if shape.lead is None or rank < len(shape.axes):
+        return shape
+    result = shapes.with_rank(shape, rank)
+    block = shapes.Block.parse(shape.lead)
+    if not block.skip and not block.drop:
+        for index, axis in enumerate(result.axes[: rank - len(shape.axes)]):
+            engine.facts.learn(shapes.argument_axis(block.base, index - rank).size, axis.size)
+    return result
+
+
 def _swapped(engine: Interpreter, tensor: Tensor, i: int, j: int, call: Call) -> Tensor:
     shape = tensor.shape
     if shape.lead is not None and (i >= 0 or j >= 0):
-        # axes counted from the front of an unknown rank: the least rank that has them
-        shape = shapes.with_rank(shape, max(i, j, len(shape.axes) - 1) + 1)
+        # axes counted from the front of an unknown rank: the usual rank, or the least that has them
+        shape = ranked(engine, shape, shapes.usual_rank(shape, max(i, j, len(shape.axes) - 1) + 1))
     return _reshaped(engine, tensor, shapes.swap(shape, i, j), call)
 
 
@@ -506,7 +526,7 @@ def swap_axes(engine: Interpreter, call: Call) -> Value:
 def _permuted(engine: Interpreter, tensor: Tensor, order: list[int], call: Call) -> Tensor:
     shape = tensor.shape
     if shape.lead is not None:
-        shape = shapes.with_rank(shape, len(order)) if len(shape.axes) <= len(order) else shape
+        shape = ranked(engine, shape, len(order))
     if tensor.shape.lead is not None and isinstance(tensor.content, Leaf):
         engine.learn_rank(tensor, shape)
     return _reshaped(engine, tensor, shapes.permute(shape, order), call)

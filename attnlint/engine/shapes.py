@@ -26,6 +26,7 @@ from attnlint.engine.axes import (
     product,
     sized,
     unknown,
+    usual_rank,
     vague,
     with_rank,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "swap",
     "tensordot",
     "unknown",
+    "usual_rank",
     "unsqueeze",
     "vague",
     "with_rank",

@@ -10,7 +10,6 @@ from attnlint.engine import arithmetic
 from attnlint.engine.algebra import AXIS, Monomial, Symbol
 from attnlint.engine.calls import Calls
 from attnlint.engine.expressions import MAX_UNROLLED, key_text, named
-from attnlint.engine.shapes import with_rank
 from attnlint.engine.values import (
     EMPTY_PATH,
     Argument,
@@ -220,7 +219,11 @@ class Statements(Calls):
             before = [self.item(value, Scalar(Monomial.number(i)), cst.Name("x")) for i in range(star)]
             behind = [self.item(value, Scalar(Monomial.number(i - (count - star - 1))), cst.Name("x")) for i in range(count - star - 1)]
             return [*before, SequenceValue(Scalar(Monomial.of(Symbol(self.fresh("size"), "size", AXIS)))), *behind]
-        shape = with_rank(tensor.shape, count)
+        from attnlint.engine.operations import ranked
+
+        shape = ranked(self, tensor.shape, count)
+        if shape.rank is None:  # fewer sizes than axes are known: not the shape that was thought
+            return [Scalar(self.opaque_symbol(None, f"{tensor.name}.shape[{i}]")) for i in range(count)]
         self._learn_rank(tensor, shape)
         return [Scalar(axis.size) for axis in shape.axes]
 

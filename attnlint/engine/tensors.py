@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from attnlint.engine.algebra import ONE, Monomial
-from attnlint.engine.shapes import Axis, Contraction, Shape, broadcast, matmul, reduce, unknown
+from attnlint.engine.algebra import AXIS, ONE, Monomial
+from attnlint.engine.shapes import Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown
 from attnlint.engine.sites import SiteRecord
 from attnlint.engine.values import (
     Concat,
@@ -79,6 +79,7 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
     """The tensor that a contraction of two tensors gives."""
     origin = engine.origin(node)
     history = one(origin)
+    _learn_contracted(engine, contraction)
     for weights, value, axes in ((a, b, contraction.left), (b, a, contraction.right)):
         site = site_of_weights(engine, weights)
         if site is not None:
@@ -100,6 +101,14 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
     product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
     engine.note_product(product)
     return Tensor(contraction.shape, product, history=history)
+
+
+def _learn_contracted(engine: Engine, contraction: Contraction) -> None:
+    """The two axes that a product sums over have one size."""
+    if len(contraction.left) == 1 and len(contraction.right) == 1:
+        a, b = contraction.left[0].size, contraction.right[0].size
+        if not a.equals(b) and any(side.symbols and all(symbol.kind == AXIS for symbol in side.symbols) for side in (a, b)):
+            engine.facts.learn(a, b)
 
 
 def _is_bare_weight(tensor: Tensor) -> bool:
@@ -143,7 +152,7 @@ def site_of_weights(engine: Engine, tensor: Tensor) -> SiteRecord | None:
 
 def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode | None) -> Tensor:
     """`a + b` or `a - b`."""
-    shape = broadcast(a.shape, b.shape)
+    shape = _sum_shape(a, b)
     origin = engine.origin(node)
     rotated = _rotation(a, b)
     if rotated is not None:
@@ -176,6 +185,17 @@ def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode 
         normalised=a.normalised if a.normalised and b.normalised else None,
         scrambled=(*a.scrambled, *b.scrambled),
     )
+
+
+def _sum_shape(a: Tensor, b: Tensor) -> Shape:
+    """A learned bias never has more axes than what it is added to."""
+    for data, bias in ((a, b), (b, a)):
+        if data.shape.lead is not None and isinstance(bias.content, Leaf) and bias.content.kind in ("parameter", "buffer") and bias.shape.lead is None:
+            full = materialise(data.shape, len(bias.shape.axes))
+            count = len(full.axes) - len(bias.shape.axes)
+            axes = tuple(better(mine, other) for mine, other in zip(full.axes[count:], bias.shape.axes, strict=True))
+            return Shape((*full.axes[:count], *axes), full.lead)
+    return broadcast(a.shape, b.shape)
 
 
 def _rotation(a: Tensor, b: Tensor) -> Tensor | None:

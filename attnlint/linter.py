@@ -1,0 +1,80 @@
+"""The core: a source text to findings and sites. Every front end is a thin caller of `lint_text`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from attnlint.engine import derivation
+from attnlint.engine.analysis import Analysis
+from attnlint.engine.project import Project
+from attnlint.engine.scope import ModuleScope
+from attnlint.engine.sites import AttentionSite
+from attnlint.model import Finding, LintResult, Position, Site, Span
+from attnlint.rule import Rule, all_rules
+
+
+def lint_text(text: str, path: str, project: Project | None = None, rules: Sequence[type[Rule]] | None = None) -> LintResult:
+    """Every site of a source text, and every finding of every rule (preview rules too).
+
+    `path` names the file in findings and resolves its imports inside `project`. Raises SyntaxError where the text does
+    not parse.
+    """
+    scope = ModuleScope.read(path, text)
+    analysis = Analysis(scope, project or Project([os.path.dirname(path) or "."]))
+    judged = analysis.run()
+    active = [rule() for rule in (all_rules() if rules is None else rules)]
+    findings: list[Finding] = []
+    sites: list[Site] = []
+    for attention_site in judged:
+        public = site_of(attention_site)
+        sites.append(public)
+        for rule in active:
+            for report in rule.check(attention_site):
+                origin = report.origin
+                findings.append(
+                    Finding(
+                        rule.code,
+                        rule.name,
+                        report.message,
+                        origin.unit.scope.path,
+                        origin.unit.span(origin.node),
+                        public,
+                        report.fix,
+                        public.derivation if report.steps is None else report.steps,
+                        rule.severity,
+                        rule.preview,
+                    )
+                )
+    unique = {(f.code, f.filename, f.span): f for f in reversed(findings)}
+    ordered = sorted(unique.values(), key=lambda f: (f.filename, f.span, f.code))
+    return LintResult(tuple(ordered), tuple(sites), tuple(sorted(analysis.interpreter.dependencies)), tuple(dict.fromkeys(analysis.interpreter.notes)))
+
+
+def site_of(site: AttentionSite) -> Site:
+    """The plain values of a judged site."""
+    record = site.record
+    anchor = record.anchor or record.softmax
+    span = anchor.unit.span(anchor.node) if anchor is not None else Span(Position(1, 1), Position(1, 1))
+    filename = anchor.unit.scope.path if anchor is not None else record.scope.path
+
+    def text(value: object) -> str | None:
+        return str(value) if value is not None else None
+
+    ratio = site.ratio
+    return Site(
+        filename,
+        span,
+        record.qualname,
+        derivation.name_of(site.query),
+        derivation.name_of(site.key),
+        text(site.contraction),
+        text(site.scale),
+        text(site.expected),
+        text(ratio),
+        site.verdict,
+        site.reason if site.verdict != "faulty" else site.kind,
+        site.path,
+        None,
+        derivation.steps(site),
+    )

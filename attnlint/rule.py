@@ -1,0 +1,69 @@
+"""Rules: what a rule is, how rules are found, and what one reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, ClassVar
+
+from attnlint.model import Fix, Step
+
+if TYPE_CHECKING:
+    from attnlint.engine.sites import AttentionSite
+    from attnlint.engine.values import Origin
+
+GROUP = "attnlint.rules"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a rule found at a site: where, what is wrong, and a fix where one is certain."""
+
+    origin: Origin
+    message: str
+    fix: Fix | None = None
+    steps: tuple[Step, ...] | None = None  # the derivation; None: that of the site
+
+
+class Rule:
+    """One rule. Subclasses are documented under the fixed headings; the Example is reported, Use instead is not.
+
+    `code` and `name` identify it, a `preview` rule is off unless asked for.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    preview: ClassVar[bool] = False
+    severity: ClassVar[str] = "error"
+
+    def check(self, site: AttentionSite) -> Iterable[Report]:
+        """Findings at one attention site."""
+        raise NotImplementedError
+
+
+def rules_in(package_name: str) -> Iterator[type[Rule]]:
+    """The rule classes that the modules of a package define, or a module itself."""
+    package = import_module(package_name)
+    modules = [package]
+    for module in iter_modules(getattr(package, "__path__", [])):
+        if not module.name.startswith("_"):
+            modules.append(import_module(f"{package_name}.{module.name}"))
+    for found in modules:
+        for value in vars(found).values():
+            if isinstance(value, type) and issubclass(value, Rule) and value is not Rule and value.__module__ == found.__name__ and hasattr(value, "code"):
+                yield value
+
+
+@lru_cache(maxsize=8)
+def all_rules(plugins: tuple[str, ...] = ()) -> tuple[type[Rule], ...]:
+    """Every installed rule, sorted by code: those of the entry-point group, and of the modules in `plugins`."""
+    names = [entry.value for entry in entry_points(group=GROUP)] or [GROUP]
+    found: dict[str, type[Rule]] = {}
+    for name in (*sorted(set(names) | {GROUP}), *plugins):
+        for rule in rules_in(name):
+            found.setdefault(rule.code, rule)
+    return tuple(found[code] for code in sorted(found))
