@@ -1,0 +1,17 @@
+# case: inverted_divided_by_scale expect: inverted-scale line: 16 alt: 10
+import mlx.core as mx
+import mlx.nn as nn
+
+
+class Flipped(nn.Module):
+    def __init__(self, dims, heads):
+        super().__init__()
+        self.heads = heads
+        self.scale = (dims // heads) ** -0.5
+        self.q, self.k, self.v = nn.Linear(dims, dims), nn.Linear(dims, dims), nn.Linear(dims, dims)
+
+    def __call__(self, x):
+        B, L, D = x.shape
+        q, k, v = (f(x).reshape(B, L, self.heads, -1).transpose(0, 2, 1, 3) for f in (self.q, self.k, self.v))
+        s = q @ k.transpose(0, 1, 3, 2) / self.scale
+        return (mx.softmax(s, axis=-1) @ v).transpose(0, 2, 1, 3).reshape(B, L, D)
