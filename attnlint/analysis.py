@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from attnlint.source import TOO_DEEP, Document, Problem, load, syntax_problem
 
 if TYPE_CHECKING:
     from attnlint.engine.project import Project
+    from attnlint.rule import Rule
 
 NOTHING = LintResult()
 
@@ -30,6 +32,34 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
+class Engine:
+    """The engine of a process with its project and rules, loaded when first needed: LibCST is not imported before."""
+
+    def __init__(self, roots: Sequence[str], plugins: Sequence[str] = ()) -> None:
+        self._roots = list(roots)
+        self._plugins = tuple(plugins)
+        self._project: Project | None = None
+        self._rules: Sequence[type[Rule]] | None = None
+
+    def load(self) -> None:
+        """Loads the engine and the rules, so that processes forked from this one have them."""
+        import attnlint.linter  # noqa: F401
+        from attnlint.registry import rule_classes
+
+        self._rules = rule_classes(self._plugins)
+
+    def lint(self, text: str, absolute: str) -> LintResult:
+        """Findings and sites of a text. Raises what the engine raises."""
+        from attnlint.linter import lint_text
+
+        if self._project is None:
+            from attnlint.engine.project import Project
+
+            self._project = Project(self._roots)
+            self.load()
+        return lint_text(text, absolute, self._project, self._rules)
+
+
 def read(absolute: str) -> bytes:
     """The bytes of a regular file. Raises OSError, also for what is not one."""
     descriptor = os.open(absolute, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -41,16 +71,16 @@ def read(absolute: str) -> bytes:
         return file.read()
 
 
-def analyse_file(absolute: str, interpret: bool, project: Project | None) -> Outcome:
+def analyse_file(absolute: str, interpret: bool, engine: Engine) -> Outcome:
     """Reads and analyses one file; `interpret` is what the screen said."""
     try:
         data = read(absolute)
     except (OSError, ValueError) as error:
         return Outcome(absolute, error=f"cannot be read: {reason(error)}")
-    return analyse(data, absolute, interpret, project)
+    return analyse(data, absolute, interpret, engine)
 
 
-def analyse(data: bytes, absolute: str, interpret: bool, project: Project | None) -> Outcome:
+def analyse(data: bytes, absolute: str, interpret: bool, engine: Engine) -> Outcome:
     """Checks that a file parses, and interprets it where it may hold an attention site."""
     seconds: dict[str, float] = {}
     started = time.perf_counter()
@@ -67,7 +97,7 @@ def analyse(data: bytes, absolute: str, interpret: bool, project: Project | None
     error = None
     if interpret and not _undecoded(document):
         started = time.perf_counter()
-        result, note, error = _interpret(document, absolute, project)
+        result, note, error = _interpret(document, absolute, engine)
         notes += note
         seconds["interpret"] = time.perf_counter() - started
     return Outcome(absolute, result, tuple(problems), (*notes, *result.notes), error, result.dependencies, seconds)
@@ -77,11 +107,9 @@ def _undecoded(document: Document) -> bool:
     return not document.program.strip()
 
 
-def _interpret(document: Document, absolute: str, project: Project | None) -> tuple[LintResult, list[str], str | None]:
-    from attnlint.linter import lint_text
-
+def _interpret(document: Document, absolute: str, engine: Engine) -> tuple[LintResult, list[str], str | None]:
     try:
-        return lint_text(document.program, absolute, project), [], None
+        return engine.lint(document.program, absolute), [], None
     except (RecursionError, MemoryError):
         return NOTHING, [f"not analysed: {TOO_DEEP}"], None
     except SyntaxError as error:

@@ -14,10 +14,12 @@ from attnlint.cli import config_file, overrides
 from attnlint.config import ConfigError, Resolver, Settings
 from attnlint.console import print_error, print_warning, wants_colour
 from attnlint.discover import Discovery, SourceFile, discover, package_roots
+from attnlint.progress import Progress
 from attnlint.timing import timed
 
 if TYPE_CHECKING:
-    from attnlint.analysis import Outcome
+    from attnlint.analysis import Engine, Outcome
+    from attnlint.cache import Cache
     from attnlint.fixing import FixedFile
     from attnlint.registry import RuleMeta
     from attnlint.session import Diagnostic, Run
@@ -35,6 +37,7 @@ def check(options: argparse.Namespace) -> int:
     work = Work(options, resolver)
     run = work.check()
     status = _act(options, settings, work, run)
+    work.save_cache()
     return 0 if status == 1 and settings.exit_zero else status
 
 
@@ -211,6 +214,11 @@ def sites(options: argparse.Namespace) -> int:
     from attnlint import reports
 
     reports.write_sites(run, resolver.run, colour=wants_colour(options.color, sys.stdout))
+    work.save_cache()
+    if resolver.run.verbose:
+        from attnlint import timing
+
+        timing.report(run, work)
     return 2 if run.errors or work.found.errors else 0
 
 
@@ -220,6 +228,7 @@ class Work:
     def __init__(self, options: argparse.Namespace, resolver: Resolver) -> None:
         paths: list[str] = options.paths or ["."]
         self.resolver = resolver
+        self.book = session.RuleBook(resolver)
         self.files: list[SourceFile] = []
         self.outcomes: dict[str, Outcome] = {}
         self.with_suppressions: set[str] = set()
@@ -228,6 +237,7 @@ class Work:
         self.data = b""
         self.documents = session.Documents()
         self.seconds: dict[str, float] = {}
+        self.cache: Cache | None = None
         self.is_stdin = STDIN in paths
         if self.is_stdin:
             if len(paths) > 1:
@@ -253,9 +263,37 @@ class Work:
         self.with_suppressions.difference_update(one.absolute for one in files)
         self.with_suppressions.update(screened.with_suppressions)
         outcomes = list(screened.failed)
+        cache = self._open_cache()
+        progress = Progress(len(screened.jobs), not self.resolver.run.quiet)
+
+        def done(outcome: Outcome) -> None:
+            outcomes.append(outcome)
+            progress.step()
+
         with timed(self.seconds, "analyse"):
-            runner.run(screened.jobs, self.roots, self.resolver.run, outcomes.append)
+            try:
+                runner.run(screened.jobs, self._engine(), self.resolver.run.jobs, cache, done)
+            finally:
+                progress.close()
         self.outcomes.update({outcome.absolute: outcome for outcome in sorted(outcomes, key=lambda outcome: outcome.absolute)})
+
+    def _open_cache(self) -> Cache | None:
+        settings = self.resolver.run
+        if settings.no_cache:
+            return None
+        if self.cache is None:
+            from attnlint import cache
+
+            folder = settings.cache_dir or os.path.join(settings.root, cache.FOLDER)
+            self.cache = cache.Cache(folder, self.roots, settings.plugins if settings.trusted else ())
+            self.book.cache = self.cache
+        return self.cache
+
+    def save_cache(self) -> None:
+        """Keeps what the engine said for the next run."""
+        if self.cache is not None:
+            with timed(self.seconds, "write the cache"):
+                self.cache.save()
 
     def _from_stdin(self, filename: str | None) -> None:
         absolute = os.path.abspath(filename or "stdin.py")
@@ -275,24 +313,25 @@ class Work:
         from attnlint.analysis import analyse
         from attnlint.suppress import mentions_suppression
 
-        project = None
-        interpret = screen.may_hold_attention(data)
-        if interpret:
-            from attnlint.engine.project import Project
+        outcome = analyse(data, absolute, screen.may_hold_attention(data), self._engine())
+        return outcome, {absolute} if mentions_suppression(data) else set()
 
-            project = Project(self.roots)
-        return analyse(data, absolute, interpret, project), {absolute} if mentions_suppression(data) else set()
+    def _engine(self) -> Engine:
+        from attnlint.analysis import Engine
+
+        settings = self.resolver.run
+        return Engine(self.roots, settings.plugins if settings.trusted else ())
 
     def check(self) -> Run:
         """The findings, selected and without what is suppressed."""
         with timed(self.seconds, "judge"):
-            return session.check(list(self.outcomes.values()), self.files, self.resolver, self.with_suppressions, self.documents)
+            return session.check(list(self.outcomes.values()), self.files, self.book, self.with_suppressions, self.documents)
 
     def check_bytes(self, absolute: str, data: bytes) -> list[Diagnostic]:
         """The findings that a file would have with these bytes; no suppression is called unused, since other files may need it."""
         outcome, suppressed = self._analyse_bytes(absolute, data)
         files = [one for one in self.files if one.absolute == absolute] or [SourceFile(session.display(absolute, {}), absolute)]
-        run = session.check([outcome], files, self.resolver, suppressed, session.Documents({absolute: data}))
+        run = session.check([outcome], files, self.book, suppressed, session.Documents({absolute: data}))
         return [one for one in run.diagnostics if one.absolute == absolute and one.finding.code != session.UNUSED[0]]
 
     def refresh(self, changed: Sequence[str]) -> None:

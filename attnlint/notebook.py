@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -96,27 +97,54 @@ class NotebookDocument(Document):
     def shows_same_cell(self, first: int, second: int) -> bool:
         return self._cell_at(first) == self._cell_at(second)
 
+    def file_position(self, position: Position) -> Position:
+        if self.broken is not None or not self.cells:
+            return position
+        index = self._cell_at(position.row)
+        cell = self.cells[index]
+        if not cell.pieces:
+            return Position(1, 1)
+        offset = TextMap(cell.source).offset(Position(position.row - self.firsts[index] + 1, position.column))
+        piece = _piece_at(cell.pieces, offset, at_end=True)
+        return self._map.position(self._raw(piece, offset - piece.at))
+
+    @cached_property
+    def _map(self) -> TextMap:
+        return TextMap(self.text)
+
+    def file_edits(self, edits: Sequence[Edit]) -> list[tuple[Position, Position, str]]:
+        try:
+            changes = self._changes(edits)
+        except FixRefused:
+            return []
+        return [(self._map.position(start), self._map.position(end), content) for start, end, content in changes]
+
     def rewrite(self, edits: Sequence[Edit]) -> bytes:
-        if self.broken is not None or self.text.encode("utf-8") != self.data.removeprefix(b"\xef\xbb\xbf"):
+        raw = self.text.encode("utf-8", "surrogatepass")
+        mark = self.data[: len(self.data) - len(raw)]
+        if self.broken is not None or mark + raw != self.data:
             raise FixRefused("its bytes cannot be had back from its text; fix it by hand")
-        changes: list[tuple[int, int, str]] = []
-        for edit in sorted(edits, key=lambda edit: edit.span):
-            index = self._cell_at(edit.span.start.row)
-            end_position = edit.span.end
-            if not self.shows_same_cell(edit.span.start.row, end_position.row):
-                if end_position.column != 1 or end_position.row != self.firsts[index] + len(self._sources[index]):
-                    raise FixRefused("the edit reaches over the end of a cell")
-                end_position = Position(end_position.row - 1, len(self._sources[index][-1]) + 1)
-            changes.append(self._change(self.cells[index], self.firsts[index], edit, end_position))
         pieces: list[str] = []
         done = 0
-        for start, end, content in changes:
+        for start, end, content in self._changes(edits):
             if start < done:
                 raise FixRefused("two edits overlap")
             pieces += [self.text[done:start], content]
             done = end
-        mark = self.data[: len(self.data) - len(self.text.encode("utf-8"))]
-        return mark + "".join([*pieces, self.text[done:]]).encode("utf-8")
+        return mark + "".join([*pieces, self.text[done:]]).encode("utf-8", "surrogatepass")
+
+    def _changes(self, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
+        """The edits in offsets of the file's text, in order. Raises FixRefused where one leaves its cell."""
+        changes = []
+        for edit in sorted(edits, key=lambda edit: edit.span):
+            index = self._cell_at(edit.span.start.row)
+            end = edit.span.end
+            if not self.shows_same_cell(edit.span.start.row, end.row):
+                if end.column != 1 or end.row != self.firsts[index] + len(self._sources[index]):
+                    raise FixRefused("the edit reaches over the end of a cell")
+                end = Position(end.row - 1, len(self._sources[index][-1]) + 1)
+            changes.append(self._change(self.cells[index], self.firsts[index], edit, end))
+        return changes
 
     def _change(self, cell: Cell, first: int, edit: Edit, end_position: Position) -> tuple[int, int, str]:
         """Offsets in the file's text and what goes between them."""
@@ -164,7 +192,7 @@ def _piece_at(pieces: Sequence[Piece], offset: int, at_end: bool) -> Piece:
 
 
 def escape(content: str, text: str) -> str:
-    """A text as the inside of a JSON string, in the manner of the file: non-ASCII characters as they are, or escaped where the file is ASCII."""
+    """A text as the inside of a JSON string; non-ASCII characters as they are, or escaped where the file does so."""
     ascii_only = text.isascii() and "\\u" in text
     return json.dumps(content, ensure_ascii=ascii_only)[1:-1]
 

@@ -7,8 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from attnlint.config import ConfigError, suggestion
+
+if TYPE_CHECKING:
+    from attnlint.rule import Rule
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Fix safety", "References")
 DOCS_URL = "https://attnlint.readthedocs.io/rules/"
@@ -100,32 +104,28 @@ class SyntaxErrors:
 BUILT_IN = (UnusedSuppression, SyntaxErrors)
 
 
+def rule_classes(plugins: Sequence[str] = ()) -> tuple[type[Rule], ...]:
+    """The rule classes, those of plug-ins too. Raises ConfigError where a plug-in cannot be loaded."""
+    from attnlint.rule import all_rules
+
+    known = all_rules()
+    if not plugins:
+        return known
+    try:
+        return all_rules(tuple(plugins))
+    except ImportError as error:
+        raise ConfigError(f"setting `plugins`: {error}; install the module beside attnlint or take it off the list") from None
+
+
 @lru_cache(maxsize=4)
 def rules(plugins: tuple[str, ...] = ()) -> tuple[RuleMeta, ...]:
     """Every rule, by code. Loads the rule modules (and LibCST with them)."""
-    from attnlint import rule
-
-    use_plugins(plugins)
     found: dict[str, RuleMeta] = {}
-    for one in (*BUILT_IN, *rule.all_rules()):
-        docs = inspect.cleandoc(getattr(one, "docs", None) or one.__doc__ or "")
-        found[one.code] = RuleMeta(one.code, one.name, bool(getattr(one, "preview", False)), bool(getattr(one, "default_on", True)), docs)
+    classes: list[type[Any]] = [*BUILT_IN, *rule_classes(plugins)]
+    for one in classes:
+        docs = inspect.cleandoc(one.__doc__ or "")
+        found[one.code] = RuleMeta(one.code, one.name, bool(one.preview), bool(getattr(one, "default_on", True)), docs)
     return tuple(found[code] for code in sorted(found))
-
-
-def use_plugins(plugins: Sequence[str]) -> None:
-    """Loads the modules of further rules. Raises ConfigError where one cannot be imported."""
-    if not plugins:
-        return
-    from attnlint import rule
-
-    for name in plugins:
-        try:
-            rule.load_plugin(name)
-        except ImportError as error:
-            raise ConfigError(
-                f"setting `plugins`: cannot import {name!r}: {error}; install it beside attnlint or take it off the list"
-            ) from None
 
 
 def find_rule(word: str, known: Iterable[RuleMeta]) -> RuleMeta | None:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnlint import screen
-from attnlint.analysis import Outcome, analyse_file, read
+from attnlint.analysis import Engine, Outcome, analyse_file, read
+from attnlint.cache import Cache, digest
 from attnlint.discover import SourceFile, reason
 from attnlint.suppress import mentions_suppression
 
 if TYPE_CHECKING:
-    from attnlint.config import Settings
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+INTERPRETED = 8  # a byte that is interpreted costs about as much as so many that are only parsed
+WORTH_A_PROCESS = 3_000_000  # weight from which on a process of its own pays
+BATCH = 400_000
+BATCH_FILES = 24
 
 
 @dataclass(frozen=True)
@@ -25,6 +35,10 @@ class Job:
     interpret: bool
     digest: str
 
+    @property
+    def weight(self) -> int:
+        return self.size * (INTERPRETED if self.interpret else 1) + 2_000
+
 
 @dataclass
 class Screened:
@@ -35,10 +49,11 @@ class Screened:
     with_suppressions: list[str] = field(default_factory=list)
 
 
-def screen_files(files: Sequence[SourceFile]) -> Screened:
-    """Reads every file once. A file without attention of its own is interpreted where it imports what holds some."""
-    import hashlib
+def screen_files(files: Sequence[SourceFile], everything: bool = False) -> Screened:
+    """Reads every file once. A file without attention of its own is interpreted where it imports what holds some.
 
+    `everything` has all files interpreted, whatever they hold.
+    """
     screened = Screened()
     seen: list[tuple[str, int, bool, str]] = []
     holders: set[bytes] = set()
@@ -49,7 +64,7 @@ def screen_files(files: Sequence[SourceFile]) -> Screened:
         except (OSError, ValueError) as error:
             screened.failed.append(Outcome(one.absolute, error=f"cannot be read: {reason(error)}"))
             continue
-        holds = screen.may_hold_attention(data)
+        holds = everything or screen.may_hold_attention(data)
         if holds:
             holders |= screen.defined_names(data)
             holders.add(os.fsencode(os.path.splitext(os.path.basename(one.absolute))[0]))
@@ -57,24 +72,166 @@ def screen_files(files: Sequence[SourceFile]) -> Screened:
             imports[one.absolute] = screen.imported_names(data)
         if mentions_suppression(data):
             screened.with_suppressions.append(one.absolute)
-        seen.append((one.absolute, len(data), holds, hashlib.sha256(data).hexdigest()))
-    for absolute, size, holds, digest in seen:
+        seen.append((one.absolute, len(data), holds, digest(data)))
+    for absolute, size, holds, content in seen:
         interpret = holds or not holders.isdisjoint(imports.get(absolute, ()))
-        screened.jobs.append(Job(absolute, size, interpret, digest))
+        screened.jobs.append(Job(absolute, size, interpret, content))
     return screened
 
 
-def run_here(jobs: Sequence[Job], roots: Sequence[str], done: Callable[[Outcome], None]) -> None:
-    """Analyses one file after the other in this process."""
-    project = None
+def run(jobs: Sequence[Job], engine: Engine, processes: int, cache: Cache | None, done: Callable[[Outcome], None]) -> None:
+    """Analyses all jobs; `done` is called with each outcome, in no particular order. `processes` 0: as many as are worth it."""
+    left = []
     for job in jobs:
-        if job.interpret and project is None:
-            from attnlint.engine.project import Project
+        if cache is not None:
+            cache.know(job.absolute, job.digest)
+    by_path = {job.absolute: job for job in jobs}
+    for job in jobs:
+        known = cache.get(job) if cache is not None else None
+        if known is not None:
+            done(known)
+        else:
+            left.append(job)
 
-            project = Project(list(roots))
-        done(analyse_file(job.absolute, job.interpret, project))
+    def keep(outcome: Outcome) -> None:
+        if cache is not None:
+            cache.put(by_path[outcome.absolute], outcome)
+        done(outcome)
+
+    count = worthwhile(left, processes)
+    if count <= 1:
+        run_here(left, engine, keep)
+    else:
+        Pool(engine, count).run(left, keep)
 
 
-def run(jobs: Sequence[Job], roots: Sequence[str], settings: Settings, done: Callable[[Outcome], None]) -> None:
-    """Analyses all jobs; `done` is called with each outcome, in no particular order."""
-    run_here(jobs, roots, done)
+def worthwhile(jobs: Sequence[Job], processes: int) -> int:
+    """How many processes to use."""
+    if processes:
+        return min(processes, len(jobs))
+    affinity = getattr(os, "sched_getaffinity", None)
+    available = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min(available, len(jobs), sum(job.weight for job in jobs) // WORTH_A_PROCESS))
+
+
+def run_here(jobs: Sequence[Job], engine: Engine, done: Callable[[Outcome], None]) -> None:
+    """Analyses one file after the other in this process."""
+    for job in jobs:
+        done(analyse_file(job.absolute, job.interpret, engine))
+
+
+class Worker:
+    """A process and the jobs that it has been given; it answers them in order."""
+
+    def __init__(self, context: Any, engine: Engine, others: Sequence[Connection]) -> None:
+        self.connection, far = context.Pipe()
+        self.jobs: deque[Job] = deque()
+        inherited = [*others, self.connection] if context.get_start_method() == "fork" else []
+        self.process: BaseProcess = context.Process(target=work, args=(far, engine, inherited), daemon=True)
+        self.process.start()
+        far.close()
+
+    def give(self, jobs: Sequence[Job]) -> None:
+        self.jobs.extend(jobs)
+        self.connection.send([(job.absolute, job.interpret) for job in jobs])
+
+    def stop(self) -> None:
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class Pool:
+    """Worker processes. One that dies takes only the file along that it was at."""
+
+    def __init__(self, engine: Engine, count: int) -> None:
+        import multiprocessing
+
+        self._engine = engine
+        self._count = count
+        methods = multiprocessing.get_all_start_methods()
+        forks = "fork" in methods and sys.platform == "linux"
+        self._context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+        self._forks = forks
+        self._workers: list[Worker] = []
+
+    def run(self, jobs: Sequence[Job], done: Callable[[Outcome], None]) -> None:
+        queue = deque(sorted(jobs, key=lambda job: (-job.weight, job.absolute)))
+        if self._forks and any(job.interpret for job in jobs):
+            self._engine.load()  # once, shared by all workers
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+        try:
+            for _ in range(self._count):
+                self._workers.append(self._start())
+            self._serve(queue, done)
+        finally:
+            for worker in self._workers:
+                worker.stop()
+
+    def _start(self) -> Worker:
+        return Worker(self._context, self._engine, [worker.connection for worker in self._workers])
+
+    def _serve(self, queue: deque[Job], done: Callable[[Outcome], None]) -> None:
+        from multiprocessing.connection import wait
+
+        for worker in self._workers:
+            self._feed(worker, queue)
+        while busy := [worker for worker in self._workers if worker.jobs]:
+            by_connection = {worker.connection: worker for worker in busy}
+            for ready in wait(list(by_connection)):
+                worker = by_connection[ready]
+                try:
+                    outcome = worker.connection.recv()
+                except (EOFError, OSError):
+                    self._bury(worker, queue, done)
+                    continue
+                worker.jobs.popleft()
+                done(outcome)
+                if len(worker.jobs) <= 1:
+                    self._feed(worker, queue)
+
+    def _feed(self, worker: Worker, queue: deque[Job]) -> None:
+        batch: list[Job] = []
+        while queue and len(batch) < BATCH_FILES and sum(job.weight for job in batch) < BATCH:
+            batch.append(queue.popleft())
+        if batch:
+            with contextlib.suppress(OSError):  # it has died; reading from it will tell
+                worker.give(batch)
+
+    def _bury(self, worker: Worker, queue: deque[Job], done: Callable[[Outcome], None]) -> None:
+        """Reports the file that a dead worker was at, gives its other files to a new one."""
+        worker.process.join()
+        code = worker.process.exitcode or 0
+        lost = worker.jobs.popleft()
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        done(Outcome(lost.absolute, error=f"not analysed: the process that analysed it ended unexpectedly ({how})"))
+        queue.extendleft(reversed(worker.jobs))
+        worker.jobs.clear()
+        worker.connection.close()
+        self._workers.remove(worker)
+        if queue:
+            fresh = self._start()
+            self._workers.append(fresh)
+            self._feed(fresh, queue)
+
+
+def work(connection: Connection, engine: Engine, inherited: Sequence[Connection]) -> None:
+    """What a worker does until its pipe closes: takes file names, answers with outcomes."""
+    import gc
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in inherited:  # or a worker would keep the pipes of its fellows open when the parent is gone
+        other.close()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        while True:
+            for absolute, interpret in connection.recv():
+                connection.send(analyse_file(absolute, interpret, engine))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 # Any of these is reason enough to interpret the file: a softmax by name, or a fused attention kernel.
 SOFTMAX_TOKENS = (b"softmax", b"Softmax", b"SoftMax", b"SOFTMAX", b"soft_max", b"softMax", b"logsumexp", b"log_sum_exp")
@@ -28,6 +29,7 @@ PRODUCT_TOKENS = (b"@", b"matmul", b"einsum", b"bmm", b"dot", b".mm(", b"mm(", b
 
 _DEFINITION = re.compile(rb"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]*(\([^)]*\)|[^\r\n#(]+)", re.MULTILINE)
+_AS = re.compile(rb"\bas\s+\w+")
 _WORD = re.compile(rb"\w+")
 
 
@@ -41,6 +43,17 @@ def may_hold_attention(data: bytes) -> bool:
 def defined_names(data: bytes) -> set[bytes]:
     """The top-level functions and classes of a file; other files may call or extend them."""
     return set(_DEFINITION.findall(data))
+
+
+def imported_modules(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Level (0 absolute) and dotted parts of everything that an import statement could name a module by."""
+    if b"import" not in data:
+        return
+    for module, names in _IMPORT.findall(data):
+        level = len(module) - len(module.lstrip(b"."))
+        base = module[level:].decode("utf-8", "replace").split(".") if module[level:] else []
+        for name in re.findall(rb"[\w.]+", _AS.sub(b"", names)):
+            yield level, [*base, *(part for part in name.decode("utf-8", "replace").split(".") if part)]
 
 
 def imported_names(data: bytes) -> set[bytes]:

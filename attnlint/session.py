@@ -6,6 +6,8 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from attnlint import registry, suppress
 from attnlint.analysis import Outcome, read
@@ -15,6 +17,9 @@ from attnlint.model import Finding, Fix, Position, Site, Span
 from attnlint.registry import RuleMeta, Selection
 from attnlint.source import Document, Place, load
 from attnlint.statements import Statements
+
+if TYPE_CHECKING:
+    from attnlint.cache import Cache
 
 UNUSED = ("ATT001", "unused-suppression")
 SYNTAX = ("ATT002", "syntax-error")
@@ -39,6 +44,10 @@ class Diagnostic:
     @property
     def end(self) -> Place:
         return self.document.place(self.finding.span.end)
+
+    def in_file(self, position: Position) -> Position:
+        """A program position as a row and column of the file as it lies on disk."""
+        return self.document.file_position(position)
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -119,7 +128,7 @@ def merge_sites(outcomes: Iterable[Outcome]) -> list[Site]:
 def check(
     outcomes: Sequence[Outcome],
     files: Sequence[SourceFile],
-    resolver: Resolver,
+    book: RuleBook,
     with_suppressions: Iterable[str],
     documents: Documents,
 ) -> Run:
@@ -132,7 +141,7 @@ def check(
     for site in merge_sites(outcomes):
         if site.verdict == "unknown":
             unknown[os.path.abspath(site.filename)].append(site)
-    book = RuleBook(resolver)
+    resolver = book.resolver
     for absolute in sorted({*by_file, *with_suppressions}):
         settings = resolver.for_file(absolute)
         if absolute not in shown and settings.excluded.match_any_part(absolute):
@@ -233,12 +242,19 @@ class RuleBook:
     """The rules, loaded when first needed, and what is selected of them for a file."""
 
     def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.cache: Cache | None = None
         self._plugins = tuple(resolver.run.plugins) if resolver.run.trusted else ()
         self._selections: dict[tuple[object, ...], Selection] = {}
 
-    @property
+    @cached_property
     def rules(self) -> tuple[RuleMeta, ...]:
-        return registry.rules(self._plugins)
+        known = self.cache.rules() if self.cache is not None else None
+        if known is None:
+            known = registry.rules(self._plugins)
+            if self.cache is not None:
+                self.cache.keep_rules(known)
+        return known
 
     def code_and_name(self, word: str) -> tuple[str, str] | None:
         one = registry.find_rule(word, self.rules)

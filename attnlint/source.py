@@ -67,6 +67,15 @@ class Document:
         middle = [self.line(row) for row in range(start.row + 1, end.row)]
         return "\n".join([self.line(start.row)[start.column - 1 :], *middle, self.line(end.row)[: end.column - 1]])
 
+    def file_position(self, position: Position) -> Position:
+        """Row and column in the file as it lies on disk, where `place` speaks of cells."""
+        place = self.place(position)
+        return Position(place.row, place.column)
+
+    def file_edits(self, edits: Sequence[Edit]) -> list[tuple[Position, Position, str]]:
+        """The edits as they are made to the file on disk: from, to, and what goes there; none where they cannot be made."""
+        return [(self.file_position(edit.span.start), self.file_position(edit.span.end), edit.content) for edit in edits]
+
     def rewrite(self, edits: Sequence[Edit]) -> bytes:
         """The file's bytes with the edits made. Raises FixRefused where that cannot be done without other changes."""
         raise FixRefused("this kind of file cannot be edited")

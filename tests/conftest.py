@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import sys
@@ -54,9 +53,3 @@ def attnlint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     for name in ("NO_COLOR", "FORCE_COLOR", "ATTNLINT_OUTPUT_FORMAT", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     return run_attnlint
-
-
-if importlib.util.find_spec("attnlint.linter") is None:
-    import fake_engine
-
-    fake_engine.install()
