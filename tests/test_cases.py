@@ -111,7 +111,7 @@ def sites(folder: Path) -> dict[Path, list[dict[str, Any]]]:
     return by_file(run("sites", "--isolated", "--no-cache", "--output-format", "json", str(folder)))
 
 
-@pytest.mark.parametrize("case", parameters())
+@pytest.mark.parametrize("case", list(parameters()))
 def test_case(case: Case) -> None:
     path = case.path.resolve()
     reported = [(item["name"], item["location"]["row"], item["message"]) for item in findings(case.path.parent)[path]]
@@ -139,7 +139,32 @@ def test_known_gaps_name_cases_that_exist() -> None:
     assert set(KNOWN_GAPS) <= {case.key for case in ALL}
 
 
-def test_every_kind_of_expectation_is_there() -> None:
+RULES = (
+    "missing-scale",
+    "wrong-dim-scale",
+    "unrooted-scale",
+    "inverted-scale",
+    "double-scale",
+    "scale-after-softmax",
+    "scale-precedence",
+    "scaled-mask-or-bias",
+    "constant-scale",
+    "softmax-axis",
+    "implicit-softmax-dim",
+    "unstable-softmax",
+    "multiplicative-mask",
+    "mask-after-softmax",
+    "wrong-transpose",
+    "scrambled-heads",
+    "sdpa-dropout-in-eval",
+    "sdpa-causal-and-mask",
+)
+
+
+def test_corpus_covers_every_rule_and_both_halves() -> None:
     """A corpus that lost its faulty or its proved half would still pass file by file."""
+    kinds = collections.Counter(expectation.kind for case in ALL for expectation in case.expected)
+    assert set(kinds) == set(RULES)
+    assert min(kinds.values()) >= 2, kinds
     assert sum(1 for case in ALL if case.expected) > len(ALL) // 4
     assert sum(1 for case in ALL if case.proved) > len(ALL) // 4

@@ -14,12 +14,12 @@ class Gallery(nn.Module):
         self.head_dim = dim // num_heads
         self.scale = self.head_dim**-0.5
         self.fused_attn = fused
-        self.qkv = nn.Linear(dim, dim * 3)
-        self.proj = nn.Linear(dim, dim)
+        self.hang = nn.Linear(dim, dim * 3)
+        self.frame = nn.Linear(dim, dim)
 
     def forward(self, x, attn_mask=None):
-        B, N, C = x.shape
-        qkv = self.qkv(x).reshape(B, N, 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
+        batch, n, wide = x.shape
+        qkv = self.hang(x).reshape(batch, n, 3, self.num_heads, self.head_dim).permute(2, 0, 3, 1, 4)
         q, k, v = qkv.unbind(0)
         if self.fused_attn:
             x = F.scaled_dot_product_attention(q, k, v, attn_mask=attn_mask)
@@ -29,4 +29,4 @@ class Gallery(nn.Module):
             if attn_mask is not None:
                 attn = attn + attn_mask
             x = attn.softmax(dim=-1) @ v
-        return self.proj(x.transpose(1, 2).reshape(B, N, C))
+        return self.frame(x.transpose(1, 2).reshape(batch, n, wide))

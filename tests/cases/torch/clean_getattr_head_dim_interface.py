@@ -23,8 +23,8 @@ def widen(states, times):
 
 
 def plain_forward(module, query, key, value, mask, scaling, **kwargs):
-    key = widen(key, module.num_key_value_groups)
-    value = widen(value, module.num_key_value_groups)
+    key = widen(key, module.kettles)
+    value = widen(value, module.kettles)
     weights = torch.matmul(query, key.transpose(2, 3)) * scaling
     if mask is not None:
         weights = weights + mask[:, :, :, : key.shape[-2]]
@@ -36,25 +36,25 @@ REGISTRY = {}
 
 
 class BrewAttention(nn.Module):
-    def __init__(self, config: BrewConfig, layer_idx: int):
+    def __init__(self, config: BrewConfig, batch_number: int):
         super().__init__()
-        self.config = config
-        self.layer_idx = layer_idx
+        self.recipe = config
+        self.batch_number = batch_number
         self.head_dim = getattr(config, "head_dim", config.hidden_size // config.num_attention_heads)
-        self.num_key_value_groups = config.num_attention_heads // config.num_key_value_heads
+        self.kettles = config.num_attention_heads // config.num_key_value_heads
         self.scaling = self.head_dim**-0.5
         self.q_proj = nn.Linear(config.hidden_size, config.num_attention_heads * self.head_dim, bias=False)
         self.k_proj = nn.Linear(config.hidden_size, config.num_key_value_heads * self.head_dim, bias=False)
         self.v_proj = nn.Linear(config.hidden_size, config.num_key_value_heads * self.head_dim, bias=False)
 
-    def forward(self, hidden_states, attention_mask=None, **kwargs):
-        input_shape = hidden_states.shape[:-1]
-        hidden_shape = (*input_shape, -1, self.head_dim)
-        query = self.q_proj(hidden_states).view(hidden_shape).transpose(1, 2)
-        key = self.k_proj(hidden_states).view(hidden_shape).transpose(1, 2)
-        value = self.v_proj(hidden_states).view(hidden_shape).transpose(1, 2)
+    def forward(self, mash, attention_mask=None, **kwargs):
+        lead = mash.shape[:-1]
+        by_head = (*lead, -1, self.head_dim)
+        query = self.q_proj(mash).view(by_head).transpose(1, 2)
+        key = self.k_proj(mash).view(by_head).transpose(1, 2)
+        value = self.v_proj(mash).view(by_head).transpose(1, 2)
         attend = plain_forward
-        if self.config.attn_implementation != "plain":
-            attend = REGISTRY[self.config.attn_implementation]
+        if self.recipe.attn_implementation != "plain":
+            attend = REGISTRY[self.recipe.attn_implementation]
         out, weights = attend(self, query, key, value, attention_mask, scaling=self.scaling, **kwargs)
-        return out.reshape(*input_shape, -1).contiguous(), weights
+        return out.reshape(*lead, -1).contiguous(), weights

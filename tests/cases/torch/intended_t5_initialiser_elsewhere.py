@@ -7,23 +7,23 @@ from torch import nn
 class TextPairAttention(nn.Module):
     def __init__(self, config, has_relative_attention_bias=False):
         super().__init__()
-        self.d_model, self.key_value_proj_dim, self.n_heads = config.d_model, config.d_kv, config.num_heads
-        self.inner_dim = self.n_heads * self.key_value_proj_dim
-        self.q = nn.Linear(self.d_model, self.inner_dim, bias=False)
-        self.k = nn.Linear(self.d_model, self.inner_dim, bias=False)
-        self.v = nn.Linear(self.d_model, self.inner_dim, bias=False)
-        self.o = nn.Linear(self.inner_dim, self.d_model, bias=False)
+        self.d_model, self.d_kv, self.n_heads = config.d_model, config.d_kv, config.num_heads
+        self.total = self.n_heads * self.d_kv
+        self.q = nn.Linear(self.d_model, self.total, bias=False)
+        self.k = nn.Linear(self.d_model, self.total, bias=False)
+        self.v = nn.Linear(self.d_model, self.total, bias=False)
+        self.o = nn.Linear(self.total, self.d_model, bias=False)
 
-    def forward(self, hidden, position_bias=None):
-        b, n, _ = hidden.shape
-        q = self.q(hidden).view(b, -1, self.n_heads, self.key_value_proj_dim).transpose(1, 2)
-        k = self.k(hidden).view(b, -1, self.n_heads, self.key_value_proj_dim).transpose(1, 2)
-        v = self.v(hidden).view(b, -1, self.n_heads, self.key_value_proj_dim).transpose(1, 2)
+    def forward(self, words, position_bias=None):
+        b, n, _ = words.shape
+        q = self.q(words).view(b, -1, self.n_heads, self.d_kv).transpose(1, 2)
+        k = self.k(words).view(b, -1, self.n_heads, self.d_kv).transpose(1, 2)
+        v = self.v(words).view(b, -1, self.n_heads, self.d_kv).transpose(1, 2)
         scores = torch.matmul(q, k.transpose(3, 2))
         if position_bias is not None:
             scores = scores + position_bias
         weights = nn.functional.softmax(scores.float(), dim=-1).type_as(scores)
-        return self.o(torch.matmul(weights, v).transpose(1, 2).contiguous().view(b, n, self.inner_dim))
+        return self.o(torch.matmul(weights, v).transpose(1, 2).contiguous().view(b, n, self.total))
 
 
 class TextPairModel(nn.Module):
@@ -42,5 +42,5 @@ class TextPairModel(nn.Module):
             module.v.weight.data.normal_(mean=0.0, std=factor * (d_model**-0.5))
             module.o.weight.data.normal_(mean=0.0, std=factor * ((n_heads * d_kv) ** -0.5))
 
-    def forward(self, hidden):
-        return self.attention(hidden)
+    def forward(self, words):
+        return self.attention(words)

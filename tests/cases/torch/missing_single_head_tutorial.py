@@ -4,16 +4,16 @@ import torch.nn as nn
 
 
 class FirstAttempt(nn.Module):
-    def __init__(self, d_in, d_out):
+    def __init__(self, wide, narrow):
         super().__init__()
-        self.W_query = nn.Linear(d_in, d_out, bias=False)
-        self.W_key = nn.Linear(d_in, d_out, bias=False)
-        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        self.ask = nn.Linear(wide, narrow, bias=False)
+        self.hint = nn.Linear(wide, narrow, bias=False)
+        self.fact = nn.Linear(wide, narrow, bias=False)
 
     def forward(self, x):
-        keys = self.W_key(x)
-        queries = self.W_query(x)
-        values = self.W_value(x)
-        attn_scores = queries @ keys.transpose(-2, -1)
-        attn_weights = torch.softmax(attn_scores, dim=-1)
-        return attn_weights @ values
+        keys = self.hint(x)
+        queries = self.ask(x)
+        values = self.fact(x)
+        closeness = queries @ keys.transpose(-2, -1)
+        shares = torch.softmax(closeness, dim=-1)
+        return shares @ values
