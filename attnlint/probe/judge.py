@@ -205,9 +205,8 @@ def _nearest(s: float, d: int) -> str:
 
 
 def _heads(run: Run) -> list[int]:
-    """Sizes that may be the number of heads: the axes of the logits before the last two."""
-    sizes = run.logits_shape
-    return list(dict.fromkeys(n for n in reversed(sizes[:-2]) if n > 1))
+    """Sizes that may be the number of heads: the axis of the logits before the last two, in every common layout."""
+    return [n for n in run.logits_shape[-3:-2] if n > 1]
 
 
 def _candidates(run: Run, d: int) -> list[tuple[str, str, float]]:
@@ -257,6 +256,9 @@ def _candidates(run: Run, d: int) -> list[tuple[str, str, float]]:
         if size > 1:
             rows.append(("wrong-dim-scale", f"1/{size} ({name} of the module)", 1.0 / size if size != d else 0.0))
             rows.append(("inverted-scale", f"√{size} ({name} of the module)", size**0.5 if size != d else 0.0))
+    for n in run.logits_shape[:-3]:
+        if n > 1:
+            rows.append(("wrong-dim-scale", f"1/√({n}·d), an axis of the logits", (n * d) ** -0.5))
     rows += [
         ("wrong-dim-scale", f"1/T with T = {run.queries}", 1.0 / run.queries if run.queries > 1 else 0.0),
         ("wrong-dim-scale", f"1/S with S = {run.keys}", 1.0 / run.keys if run.keys > 1 else 0.0),

@@ -11,10 +11,10 @@ from typing import Any
 
 from attnlint.probe import names
 from attnlint.probe.errors import AttentionFault
-from attnlint.probe.expect import Expect, resolve
+from attnlint.probe.expect import resolve
 from attnlint.probe.judge import Verdict, judge, tolerance
 from attnlint.probe.trace import Run
-from attnlint.probe.values import Factor, Samples, Site
+from attnlint.probe.values import Samples, Site
 
 _SEVERITY = {"fault": 3, "skipped": 2, "declared": 1, "ok": 0}
 PENDING = 64
@@ -29,7 +29,6 @@ class _Group:
         self.calls = 0
         self.faults = 0
         self.worst: Site | None = None
-        self.weight = 0
         self.sums: dict[str, list[float]] = {}
         self.error: float | None = None
         self.samples: Samples | None = None
@@ -111,6 +110,31 @@ class Report:
                 self._fold(group, *group.pending.pop(0))
         self._members = None
 
+    def absorb(self, other: Report) -> None:
+        """Add what another report of the same model measured (one call of an installed probe)."""
+        for key, theirs in other._groups.items():
+            mine = self._groups.get(key)
+            if mine is None:
+                self._groups[key] = theirs
+                continue
+            mine.calls += theirs.calls
+            mine.faults += theirs.faults
+            for name, pair in theirs.sums.items():
+                total = mine.sums.setdefault(name, [0.0, 0.0])
+                total[0] += pair[0]
+                total[1] += pair[1]
+            if theirs.error is not None:
+                mine.error = theirs.error if mine.error is None else max(mine.error, theirs.error)
+            mine.samples = mine.samples or theirs.samples
+            mine.head_dims.update(theirs.head_dims)
+            mine.lengths.update(theirs.lengths)
+            if theirs.worst is not None and (mine.worst is None or _rank(theirs.worst) > _rank(mine.worst)):
+                mine.worst = theirs.worst
+        self.disabled = self.disabled or other.disabled
+        self.opaque_calls |= other.opaque_calls
+        self.softmaxes += other.softmaxes
+        self.internal_errors.extend(other.internal_errors)
+
     def _fold(self, group: _Group, run: Run, error: float | None) -> None:
         _add(group, run, judge(run, resolve(self._expect, group.module)), error)
 
@@ -134,7 +158,7 @@ class Report:
         site = group.worst
         if site is None:
             raise RuntimeError("a site without a run")
-        means = {name: (values[0] / values[1] if values[1] else None) for name, values in group.sums.items()}
+        means: dict[str, Any] = {name: (values[0] / values[1] if values[1] else None) for name, values in group.sums.items()}
         note = site.note
         if len(group.head_dims) > 1 and len(group.lengths) > 1 and len(group.head_dims) == len(group.lengths):
             note = "; ".join(
@@ -309,7 +333,7 @@ def _add(group: _Group, run: Run, verdict: Verdict, error: float | None) -> None
         ratio=verdict.ratio,
         status=verdict.status,
         kind=verdict.kind,
-        factors=_shown(verdict.factors),
+        factors=verdict.factors,
         slope=verdict.slope,
         r_squared=run.r_squared,
         tolerance=tolerance(run.dtype),
@@ -326,10 +350,3 @@ def _add(group: _Group, run: Run, verdict: Verdict, error: float | None) -> None
 def _rank(site: Site) -> tuple[int, float]:
     measured = 1.0 if site.slope is not None else 0.0
     return _SEVERITY[site.status], measured
-
-
-def _shown(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
-    return factors
-
-
-__all__ = ["Expect", "Report", "merged"]

@@ -301,6 +301,9 @@ def _power(c: Call) -> None:
     if not _is_tensor(x) or exponent is None:
         return
     info = c.trace.get(x)
+    if info is not None and (info.track is not None or info.weights is not None):
+        c.trace.opaque(x, c.out, "pow")
+        return
     if exponent == 2:
         if info is not None and (info.learned or info.parameter) or c.arrays.is_parameter(x):
             _learned(c)
@@ -325,7 +328,7 @@ def _norm_step(c: Call, step: str) -> None:
     }.get((info.norm_form, step), "")
     if form:
         c.trace.put(c.out, info._replace(norm_form=form))
-    elif info.exp_sum is not None and step == "reciprocal":
+    elif info.exp_sum and step == "reciprocal":
         c.trace.put(c.out, info)
     else:
         _learned(c)
@@ -432,17 +435,10 @@ def _learned(c: Call) -> None:
     if not (_is_tensor(x) and _is_tensor(c.out)):
         return
     info = c.trace.get(x)
-    if (info is not None and (info.learned or info.parameter)) or c.arrays.is_parameter(x):
+    if info is not None and (info.track is not None or info.weights is not None):
+        c.trace.opaque(x, c.out, c.name)
+    elif (info is not None and (info.learned or info.parameter)) or c.arrays.is_parameter(x):
         c.trace.put(c.out, Info(learned=True))
-
-
-def _drop_in_place(c: Call) -> None:
-    if _is_tensor(c.out):
-        c.trace.forget(c.out)
-
-
-def _nothing(c: Call) -> None:
-    """Known, and of no consequence."""
 
 
 HANDLERS: dict[str, Handler] = {
@@ -507,9 +503,6 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("softplus", "sigmoid", "abs", "square", "log", "relu", "log1p", "expm1", "exp2", "elu", "logit"), _learned),
 }
 
-# Views share their storage: nothing to say of them. Names of operations that alias an input.
-_SKIP = "skip"
-
 
 class _Plan:
     __slots__ = ("composite", "handler", "kernel", "name", "view")
@@ -573,11 +566,10 @@ class ProbeMode(TorchDispatchMode):
         if plan.composite:
             with self:
                 return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
-        before = self._before(plan, args)
         out = func(*args, **kwargs)
         if torch._C._current_graph_task_id() == -1:
             try:
-                self._observe(plan, func, args, kwargs, out, before)
+                self._observe(plan, func, args, kwargs, out)
             except Exception as error:  # the forward goes on whatever happens here
                 if len(self.errors) < 16:
                     self.errors.append(error)
@@ -592,10 +584,7 @@ class ProbeMode(TorchDispatchMode):
         with self:
             return kernel(*args, **kwargs)
 
-    def _before(self, plan: _Plan, args: Any) -> None:
-        return None
-
-    def _observe(self, plan: _Plan, func: Any, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+    def _observe(self, plan: _Plan, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         if plan.kernel is not None:
             from attnlint.probe.fused import observe_kernel
 

@@ -189,7 +189,8 @@ class Info(NamedTuple):
     weights: Weights | None = None
     weight_sum: Run | None = None
     exponential: ExpPart | None = None
-    exp_sum: Exponential | None = None
+    exp_sum: tuple[Exponential, ...] = ()
+    exp_output: tuple[Exponential, ...] = ()  # exponentials times values, not divided by their sum yet
     log_sum: tuple[Track, int] | None = None
     log_weights: Weights | None = None
     outer: Outer | None = None
@@ -347,7 +348,7 @@ class Trace:
             first, last = _extent(write.region)
             if first <= high and last >= low and not self._disjoint(write.region, here):
                 met.append(write.info)
-                if first <= low and last >= high and write.region.count >= here.count and len(met) == 1:
+                if first <= low and last >= high and write.region.numel >= here.numel and len(met) == 1:
                     break
         if not met:
             return entry.info
@@ -438,14 +439,24 @@ class Trace:
         return info._replace(**changes) if changes else info
 
     def _moved_axis(self, weights: Weights, x: Any, out: Any) -> Weights | None:
-        axis = self.axis_of(x, weights.stride, weights.size)
-        if axis is None:
-            return None
         before, after = self.arrays.geometry(x), self.arrays.geometry(out)
-        place = axis - len(before.sizes)
-        if -place > len(after.sizes):
-            return None
-        return Weights(weights.run, after.strides[place], after.sizes[place])
+        axis = self.axis_of(x, weights.stride, weights.size)
+        if axis is not None:
+            place = axis - len(before.sizes)
+            if -place > len(after.sizes):
+                return None
+            return Weights(weights.run, after.strides[place], after.sizes[place])
+        return self._inside(weights, before, after)
+
+    @staticmethod
+    def _inside(weights: Weights, before: Geometry, after: Geometry, places: Sequence[int] | None = None) -> Weights | None:
+        """The axis lies within a merged axis of `before`: where it lies in `after`, whose axis `places[i]` is the i-th of `before`."""
+        for i, (size, stride) in enumerate(zip(before.sizes, before.strides, strict=True)):
+            if stride > 0 and weights.stride % stride == 0 and (weights.stride // stride) * weights.size <= size:
+                place = i - len(before.sizes) if places is None else places[i]
+                if -len(after.sizes) <= place < len(after.sizes) and after.sizes[place] == size:
+                    return Weights(weights.run, after.strides[place] * (weights.stride // stride), weights.size)
+        return None
 
     def axis_of(self, a: Any, stride: int, size: int) -> int | None:
         """Which axis of the view `a` is the one with this stride in the storage; None where it was merged or lost."""
@@ -492,10 +503,12 @@ class Trace:
             g, o = self.arrays.geometry(x), self.arrays.geometry(out)
             if axis is not None and len(g.sizes) == len(o.sizes):
                 weights = Weights(info.weights.run, o.strides[axis], o.sizes[axis])
-        parameter = info.parameter and False
-        self.put(
-            out, info._replace(track=track, weights=weights, exponential=None, exp_sum=None, outer=None, table=None, parameter=parameter)
-        )
+            self.put(
+                out,
+                info._replace(
+                    track=track, weights=weights, exponential=None, exp_sum=(), exp_output=(), outer=None, table=None, parameter=False
+                ),
+            )
 
     def merge(self, infos: Sequence[Info], *, plain: bool, lost: str) -> Info:
         """What is known of an array put together from several. Equal factors stay; the positions of logits are lost."""
@@ -542,7 +555,7 @@ class Trace:
         if value == 1.0 and not learned:
             self.put(out, self.moved(info, x, out))
             return
-        if info.exp_sum is not None:
+        if info.exp_sum or info.exp_output or info.exponential is not None:
             self.put(out, self.moved(info, x, out))
             return
         factor = self.factor(value, op, learned)
@@ -587,9 +600,9 @@ class Trace:
         if a.track is not None:
             self._add_to_track(a, x, y, b, out, alpha)
             return
-        if a.exp_sum is not None or b.exp_sum is not None:
-            keep = a if a.exp_sum is not None else b
-            self.put(out, Info(origin=keep.origin, exp_sum=keep.exp_sum))
+        if a.exp_sum or b.exp_sum or a.exp_output or b.exp_output:
+            sums, outputs = (*a.exp_sum, *b.exp_sum), (*a.exp_output, *b.exp_output)
+            self.put(out, Info(origin=self.new_origin(), exp_sum=_unique(sums), exp_output=_unique(outputs)))
             return
         if a.weights is not None or b.weights is not None:
             keep, source = (a, x) if a.weights is not None else (b, y)
@@ -601,7 +614,7 @@ class Trace:
             elif self.same_storage(x, out):
                 self.forget(out)
             return
-        if a.norm_form and (b is EMPTY or not b.norm_form) and self.arrays.geometry(y).count == 1:
+        if a.norm_form and (b is EMPTY or not b.norm_form) and self.arrays.geometry(y).numel == 1:
             self.put(out, self.moved(a, x, out))
             return
         self._add_data(a, b, x, y, out)
@@ -652,7 +665,7 @@ class Trace:
         inplace = self.same_storage(x, out)
         same = a.origin is not None and a.origin == b.origin
         if not same or self.same_storage(x, y) and a.table is None:
-            if a.learned and b.learned or (a.learned or a.parameter) and self.arrays.geometry(y).count == 1:
+            if a.learned and b.learned or (a.learned or a.parameter) and self.arrays.geometry(y).numel == 1:
                 self.put(out, Info(learned=True, factors=()))
             elif inplace:
                 self.forget(out)
@@ -691,10 +704,10 @@ class Trace:
         if not (self.arrays.numeric(cosine) and self.arrays.numeric(sine)):
             return None
         a, b = self.arrays.geometry(cosine), self.arrays.geometry(sine)
-        if a.sizes != b.sizes or not a.count:
+        if a.sizes != b.sizes or not a.numel:
             return None
-        n = min(a.count, 512)
-        flat = (np.arange(n) * a.count) // n
+        n = min(a.numel, 512)
+        flat = (np.arange(n) * a.numel) // n
         index = np.unravel_index(flat, a.sizes) if a.sizes else ()
         values = np.sqrt(self.arrays.take(cosine, index) ** 2 + self.arrays.take(sine, index) ** 2)
         middle = float(np.median(values))
@@ -792,34 +805,40 @@ class Trace:
             self.multiply(y, x, out, op)
             return
         if not divide and self.same_storage(x, y) and gx == gy:
+            if a is not None and (a.track is not None or a.weights is not None):
+                self.opaque(x, out, "square")
+                return
             self.put(out, Info(norm_of=self.origin(x, a), norm_form="square"))
             return
-        if a is not None and a.exponential is not None and b is not None and b.exp_sum is a.exponential.exponential:
+        if a is not None and a.exponential is not None and b is not None and a.exponential.exponential in b.exp_sum:
             self._weights_by_hand(a.exponential, x, out)
             return
+        if a is not None and a.exp_output and b is not None and b.exp_sum:
+            runs = self._divided(a.exp_output, b.exp_sum)
+            if runs:
+                self.put(out, Info(origin=self.new_origin(), output_of=runs))
+                return
+        if not divide and b is not None and b.exp_output and a is not None and a.exp_sum:
+            runs = self._divided(b.exp_output, a.exp_sum)
+            if runs:
+                self.put(out, Info(origin=self.new_origin(), output_of=runs))
+                return
         if a is not None and a.weights is not None and b is not None and b.weight_sum is a.weights.run:
             a.weights.run.renormalised = True
             a.weights.run.masked_after = None
             a.weights.run.weight_factors.clear()
             self.put(out, self.moved(a, x, out))
             return
-        if (
-            not divide
-            and b is not None
-            and b.exponential is not None
-            and a is not None
-            and a.exp_sum is b.exponential.exponential
-            and a.exp_sum is not None
-        ):
+        if not divide and b is not None and b.exponential is not None and a is not None and b.exponential.exponential in a.exp_sum:
             self._weights_by_hand(b.exponential, y, out)
             return
         # One number, or the same number everywhere.
-        small, small_info, big = (y, b, x) if divide or gy.count <= gx.count else (x, a, y)
+        small, small_info, big = (y, b, x) if divide or gy.numel <= gx.numel else (x, a, y)
         g_small, g_big = self.arrays.geometry(small), self.arrays.geometry(big)
         tracked = self.get(big)
-        if g_small.count == 1 and self._number(small, small_info, big, out, op, divide):
+        if g_small.numel == 1 and self._number(small, small_info, big, out, op, divide):
             return
-        if tracked is not None and (tracked.track is not None or tracked.weights is not None) or g_small.count * 4 <= g_big.count:
+        if tracked is not None and (tracked.track is not None or tracked.weights is not None) or g_small.numel * 4 <= g_big.numel:
             if self._uniform(small, small_info, big, tracked, out, op, divide):
                 return
         elif small_info is None and tracked is None and g_small.sizes == g_big.sizes and all(g_small.strides) and all(g_big.strides):
@@ -861,7 +880,7 @@ class Trace:
                 value = 1.0 / value if value else math.inf
             self.scale(big, out, value, op, learned=True)
             return True
-        if geometry.count > 1 << 20 or not self.arrays.numeric(small):
+        if geometry.numel > 1 << 20 or not self.arrays.numeric(small):
             return False
         value = self.arrays.constant(small)
         if value is None or value == 0.0 or (info is not None and info.random):
@@ -901,7 +920,7 @@ class Trace:
             main, other, other_info = (x, y, b) if weight_side is a else (y, x, a)
             after = self.moved(weight_side, main, out)
             random = other_info is not None and other_info.random
-            grown = self.arrays.geometry(out).count > self.arrays.geometry(main).count
+            grown = self.arrays.geometry(out).numel > self.arrays.geometry(main).numel
             if not grown and not random and self.arrays.numeric(other) and self.arrays.zero_one(other):
                 self._masked_weights(weight_side.weights, main, out)
             if grown:
@@ -912,29 +931,33 @@ class Trace:
         if exp_side is not None:
             main = x if exp_side is a else y
             after = self.moved(exp_side, main, out)
-            if self.arrays.geometry(out).count > self.arrays.geometry(main).count:
+            if self.arrays.geometry(out).numel > self.arrays.geometry(main).numel:
                 after = after._replace(outer=Outer(x, y, a or EMPTY, b or EMPTY, frames.place(self.arrays.module_type)))
             self.put(out, after)
             return
         gx, gy, go = self.arrays.geometry(x), self.arrays.geometry(y), self.arrays.geometry(out)
-        broadcast = gx.count != go.count or gy.count != go.count or 0 in gx.strides or 0 in gy.strides
+        broadcast = gx.numel != go.numel or gy.numel != go.numel or 0 in gx.strides or 0 in gy.strides
         learned = self._is_learned(x, a), self._is_learned(y, b)
         if all(learned):
             self.put(out, Info(learned=True))
             return
         random = (a is not None and a.random) or (b is not None and b.random)
         outer = None
-        both = gx.count != go.count and gy.count != go.count
+        both = go.numel not in (gx.numel, gy.numel)
         if broadcast and not divide and not any(learned) and not random and len(go.sizes) >= 2:
             expanded = 0 in gx.strides or 0 in gy.strides
-            if both or expanded or gx.count * 64 >= go.count <= 64 * gy.count:
+            if both or expanded or gx.numel * 64 >= go.numel <= 64 * gy.numel:
                 outer = Outer(x, y, a or EMPTY, b or EMPTY, frames.place(self.arrays.module_type))
-        main, info, other, other_info = (x, a, y, b) if divide or gx.count >= gy.count else (y, b, x, a)
-        if a is not None and b is None and gx.count == gy.count and not divide:
+        main, info, other, other_info = (x, a, y, b) if divide or gx.numel >= gy.numel else (y, b, x, a)
+        if a is not None and b is None and gx.numel == gy.numel and not divide:
             main, info, other, other_info = x, a, y, b
         info = info or Info(origin=self.origin(main, None))
-        if info.exp_sum is not None or info.log_sum is not None:
+        if info.log_sum is not None:
             return
+        for side, source in ((a, x), (b, y)):
+            if side is not None and (side.exp_sum or side.exp_output) and not (divide and source is y):
+                self.put(out, Info(origin=self.new_origin(), exp_sum=side.exp_sum, exp_output=side.exp_output))
+                return
         extra: tuple[Factor, ...] = ()
         if other_info is not None and other_info.factors and not divide and other_info.track is None:
             extra = tuple(_on(f, "table") for f in other_info.factors)
@@ -976,9 +999,9 @@ class Trace:
         a, b = infos if infos is not None else (self.get(q) or EMPTY, self.get(k) or EMPTY)
         sizes_q, sizes_k = self.arrays.geometry(q).sizes, self.arrays.geometry(k).sizes
         contracted = [c for c in letters[0] if c in letters[1] and c not in letters[2] and c != "."]
-        for info, x, names in ((a, q, letters[0]), (b, k, letters[1])):
-            if info.weights is not None or (info.exponential is not None):
-                self._contract(info, x, names, contracted, out)
+        for info, x, other, names in ((a, q, k, letters[0]), (b, k, q, letters[1])):
+            if info.weights is not None or info.exponential is not None:
+                self._contract(info, x, other, (names, letters[2]), contracted, out)
                 return None
         parameter_q, parameter_k = a.parameter or self.arrays.is_parameter(q), b.parameter or self.arrays.is_parameter(k)
         if parameter_q or parameter_k:
@@ -1008,33 +1031,50 @@ class Trace:
         made.q_shape, made.k_shape = sizes_q, sizes_k
         made.dtype = _coarser(self.arrays.dtype(q), self.arrays.dtype(k))
         made.geometry = self.arrays.geometry(out)
-        lost = "an operand was written in place" if a.inexact or b.inexact else ""
-        del lost  # the operands as they stand are what was multiplied: the regression holds
         info = Info(origin=self.new_origin(), track=Track((Term(made, ()),)))
         self.put(out, info)
         return info
 
-    def _contract(self, info: Info, x: Any, names: str, contracted: list[str], out: Any) -> None:
+    def _contract(self, info: Info, x: Any, other: Any, names: tuple[str, str], contracted: list[str], out: Any) -> None:
         """Weights (or their exponentials) meet the values: an attention ran if the sum is over softmax's axis."""
         if info.weights is not None:
             axis = self.axis_of(x, info.weights.stride, info.weights.size)
-            if axis is None or axis >= len(names) or (names[axis] not in contracted and not (info.weights.size == 1)):
-                return
-            self.finish(info.weights.run)
-            self.put(out, Info(origin=self.new_origin(), output_of=(info.weights.run,)))
+            if axis is not None and (names[0][axis] in contracted or info.weights.size == 1):
+                self.finish(info.weights.run)
+                self.put(out, Info(origin=self.new_origin(), output_of=(info.weights.run,)))
+            elif self.arrays.is_parameter(other) or (self.get(other) or EMPTY).learned or (self.get(other) or EMPTY).parameter:
+                self._mixed_weights(info.weights, x, names, out)
             return
         part = info.exponential
         if part is None:
             return
-        exponential = part.exponential
         if part.stride >= 0:
             axis = self.axis_of(x, part.stride, part.size)
-            if axis is None or axis >= len(names) or names[axis] not in contracted:
+            if axis is None or names[0][axis] not in contracted:
                 return
-        exponential.contracted = True
-        self._finish_exponential(exponential)
-        runs = (exponential.run,) if exponential.run is not None else ()
-        self.put(out, Info(origin=self.new_origin(), output_of=runs))
+        part.exponential.contracted = True
+        self.put(out, Info(origin=self.new_origin(), exp_output=(part.exponential,)))
+
+    def _mixed_weights(self, weights: Weights, x: Any, names: tuple[str, str], out: Any) -> None:
+        """A learned layer over the heads of the weights: they stay weights, along the same keys."""
+        before, after = self.arrays.geometry(x), self.arrays.geometry(out)
+        places = [names[1].index(c) if c in names[1] and c != "." else -len(after.sizes) - 1 for c in names[0]]
+        axis = self.axis_of(x, weights.stride, weights.size)
+        if axis is not None and places[axis] >= 0:
+            self.put(out, Info(weights=Weights(weights.run, after.strides[places[axis]], after.sizes[places[axis]])))
+            return
+        moved = self._inside(weights, before, after, places)
+        if moved is not None:
+            self.put(out, Info(weights=moved))
+
+    def _divided(self, outputs: tuple[Exponential, ...], sums: tuple[Exponential, ...]) -> tuple[Run, ...]:
+        """Values weighted by exponentials, divided by the sum of these: softmax after the fact."""
+        runs = []
+        for exponential in outputs:
+            if exponential in sums and exponential.run is not None:
+                self.finish(exponential.run)
+                runs.append(exponential.run)
+        return tuple(runs)
 
     def summed(self, x: Any, out: Any, axes: Sequence[int], *, mean: bool = False, keepdim: bool = False) -> None:
         """out = sum (or mean) of x over `axes`."""
@@ -1060,8 +1100,7 @@ class Trace:
                 if entry is not None and not entry.writes:
                     entry.info = info._replace(exponential=ExpPart(exponential, stride, size))
                 self._measure_exponential(exponential)
-                self.put(out, Info(exp_sum=exponential))
-                self._finish_exponential(exponential)
+                self.put(out, Info(exp_sum=(exponential,)))
             return
         if info.weights is not None and len(axes) == 1:
             axis = self.axis_of(x, info.weights.stride, info.weights.size)
@@ -1148,10 +1187,6 @@ class Trace:
         exponential.logits = None
         exponential.track = Track(())
 
-    def _finish_exponential(self, exponential: Exponential) -> None:
-        if exponential.summed and exponential.contracted and exponential.run is not None:
-            self.finish(exponential.run)
-
     def _weights_by_hand(self, part: ExpPart, x: Any, out: Any) -> None:
         exponential = part.exponential
         self._measure_exponential(exponential)
@@ -1188,7 +1223,7 @@ class Trace:
 
     def join(self, parts: Sequence[Any], out: Any, axis: int) -> None:
         """Concatenation along `axis`; empty parts count for nothing."""
-        parts = [p for p in parts if self.arrays.geometry(p).count]
+        parts = [p for p in parts if self.arrays.geometry(p).numel]
         infos = [self.get(p) for p in parts]
         if all(info is None for info in infos) or not parts:
             return
@@ -1261,7 +1296,7 @@ class Trace:
             if covers:
                 self.table.pop(key, None)
             elif entry.info.track is not None:
-                self._part_fill(entry, target, self.arrays.constant(source) if self.arrays.geometry(source).count == 1 else None)
+                self._part_fill(entry, target, self.arrays.constant(source) if self.arrays.geometry(source).numel == 1 else None)
             elif entry.writes:
                 entry.writes.append(Write(self.arrays.geometry(target), Info(origin=self.origin(source, None))))
             return
@@ -1284,6 +1319,10 @@ class Trace:
             self.put(out, after._replace(track=track))
         elif info.weights is not None:
             self.put(out, self.moved(info, x, out))
+
+
+def _unique(items: tuple[Exponential, ...]) -> tuple[Exponential, ...]:
+    return tuple(dict.fromkeys(items))[-64:]
 
 
 def _operand(info: Info) -> Info:

@@ -14,7 +14,7 @@ class Geometry(NamedTuple):
     offset: int
 
     @property
-    def count(self) -> int:
+    def numel(self) -> int:
         n = 1
         for size in self.sizes:
             n *= size
