@@ -44,7 +44,8 @@ def render_findings(diagnostics: Sequence[Diagnostic], settings: Settings, colou
         case name:
             from importlib import import_module
 
-            yield import_module(f"attnlint.reports.{name}").document(diagnostics)
+            if text_of_all := import_module(f"attnlint.reports.{name}").document(diagnostics):
+                yield text_of_all
 
 
 def write_sites(run: Run, settings: Settings, colour: bool) -> None:
