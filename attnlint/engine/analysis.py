@@ -63,6 +63,8 @@ class Analysis:
         except BudgetExceeded:
             self.interpreter.notes.append(f"{scope.path}: not analysed to the end: it needs more steps than are granted to one file")
         self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
+        for site in self.sites:
+            site.siblings = tuple(self.sites)
         return self.sites
 
     def _calls_imported(self, text: str) -> bool:
@@ -189,8 +191,8 @@ class Analysis:
 def is_open(record: SiteRecord) -> bool:
     """Whether callers may still change what is known of a site: an operand or the scale is an argument."""
     site = judge(record)
-    if site is None:
-        return False
+    if site is None:  # a softmax helper, whose logits are an argument
+        return record.logits is not None and isinstance(record.logits.content, Leaf) and record.logits.content.kind == "argument"
     if site.verdict == "unknown":
         return True
     for tensor in (site.query, site.key):
@@ -209,6 +211,8 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         groups.setdefault(key, []).append(site)
     kept: list[AttentionSite] = []
     for group in groups.values():
+        for site in group:
+            site.others = tuple(other for other in group if other is not site)
         alone = [site for site in group if site.record.standalone]
         called = [site for site in group if not site.record.standalone]
         decided = [site for site in called if site.verdict != "unknown"]

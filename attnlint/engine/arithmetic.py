@@ -364,6 +364,8 @@ def total(
     engine: Engine, left: Value, right: Value, minus: bool, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
 ) -> Value:
     """`left + right` or `left - right` where one is a tensor."""
+    if minus and isinstance(right, Items) and right.items and isinstance(right.items[0], Tensor) and isinstance(right.items[0].content, Maximum):
+        right = right.items[0]  # NumPy's x.max(axis) is no pair
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if minus and isinstance(right.content, Maximum):
             return left.but(notes=left.notes | {"log shifted" if right.content.log else "shifted"})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from attnlint.engine import arithmetic, equations, shapes, tensors
+from attnlint.engine import arithmetic, equations, scrambles, shapes, tensors
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.engine.expressions import exponent_of, whole_number
 from attnlint.engine.values import (
@@ -182,7 +182,8 @@ def bind(row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: 
             position += 1
     names = {parameter.lstrip("*") for parameter in row.parameters}
     for name, value in keywords.items():
-        target = name if name in names else _ALIASES.get(name, name)
+        own: dict[str, str] = row.settings.get("aliases", {})
+        target = name if name in names else own.get(name) or _ALIASES.get(name, name)
         if target not in names and name in ("tensors", "arrays", "values") and "inputs_list" in names:
             target = "inputs_list"
         values.setdefault(target, value)
@@ -392,6 +393,8 @@ def einsum(engine: Interpreter, call: Call) -> Value:
     items: tuple[Value, ...] = rest.items if isinstance(rest, Items) else (rest,) if rest is not None else ()
     first = call.values.get("equation")
     everything = [first, *items] if first is not None else list(items)
+    if any(isinstance(value, Choice) for value in items):
+        return engine.distribute(items, lambda *chosen: einsum(engine, replace_value(call, "operands", Items(chosen))))
     for value in everything:
         if isinstance(value, Text) and equation is None:
             equation = value.value
@@ -446,6 +449,64 @@ def tensordot(engine: Interpreter, call: Call) -> Value:
         spec = (sides[0], sides[1])
     result = shapes.tensordot(a.shape, b.shape, spec)
     return tensors.contract(engine, a, b, result, call.node) if result is not None else engine.opaque_tensor("a tensordot of unknown shapes", node=call.node)
+
+
+def dot_general(engine: Interpreter, call: Call) -> Value:
+    """jax.lax.dot_general: `((contracted of a, contracted of b), (batch of a, batch of b))`; batch axes come first in the result."""
+    a, b = call.tensor("input"), call.tensor("other")
+    numbers = _nested_integers(call.values.get("numbers"))
+    if numbers is None:
+        return engine.opaque_tensor("a dot_general over unknown axes", node=call.node)
+    (left, right), (batch_a, batch_b) = numbers
+    operands = []
+    for tensor, used in ((a, (*left, *batch_a)), (b, (*right, *batch_b))):
+        rank = max(shapes.usual_rank(tensor.shape), max(used, default=0) + 1) if tensor.shape.lead is not None else len(tensor.shape.axes)
+        if rank > 12 or any(not -rank <= index < rank for index in used):
+            return engine.opaque_tensor("a dot_general of other shapes", node=call.node)
+        operands.append(tensor.but(shape=ranked(engine, tensor.shape, rank)))
+    ranks = [len(operand.shape.axes) for operand in operands]
+    letters_a = [chr(ord("a") + i) for i in range(ranks[0])]
+    letters_b = [chr(ord("A") + i) for i in range(ranks[1])]
+    for i, j in (*zip(left, right, strict=False), *zip(batch_a, batch_b, strict=False)):
+        letters_b[j] = letters_a[i]
+    shared = {letters_a[i] for i in batch_a}
+    summed = {letters_a[i] for i in left}
+    rest = [letter for letter in (*letters_a, *letters_b) if letter not in shared and letter not in summed]
+    equation = f"{''.join(letters_a)},{''.join(letters_b)}->{''.join(letters_a[i] for i in batch_a)}{''.join(rest)}"
+    result = equations.einsum(equation, [operand.shape for operand in operands], engine.facts)
+    if result is None or isinstance(result, shapes.Shape):
+        return engine.opaque_tensor("a dot_general of other shapes", node=call.node)
+    return tensors.contract(engine, operands[0], operands[1], result, call.node)
+
+
+def _nested_integers(value: Value | None) -> tuple[tuple[list[int], list[int]], tuple[list[int], list[int]]] | None:
+    """`(((i,), (j,)), ((…), (…)))` as lists of whole numbers."""
+    if not isinstance(value, Items) or len(value.items) != 2:
+        return None
+    pairs: list[tuple[list[int], list[int]]] = []
+    for side in value.items:
+        if not isinstance(side, Items) or len(side.items) != 2 or not all(isinstance(part, Items) for part in side.items):
+            return None
+        lists = [[whole_number(item) for item in part.items] for part in side.items if isinstance(part, Items)]
+        if any(number is None for numbers in lists for number in numbers):
+            return None
+        first, second = ([number for number in numbers if number is not None] for numbers in lists)
+        pairs.append((first, second))
+    return pairs[0], pairs[1]
+
+
+def select(engine: Interpreter, call: Call) -> Value:
+    """jax.lax.select(condition, on_true, on_false)."""
+    return where(engine, call)
+
+
+def dense(engine: Interpreter, call: Call) -> Value:
+    """tf.layers.dense(x, units): a dense layer made and called at once."""
+    from attnlint.engine import layers
+
+    settings = {"out_features": call.values.get("units", Unknown("a number of units"))}
+    made = Layer("linear", settings, engine.fresh("dense"), "dense", engine.origin(call.node), "dense")
+    return layers.linear(engine, made, [call.tensor()], {}, call.node)
 
 
 def batch_dot(engine: Interpreter, call: Call) -> Value:
@@ -602,6 +663,8 @@ def reshape(engine: Interpreter, call: Call) -> Value:
     if isinstance(value, External) or value is None:  # view(torch.int8)
         return tensor
     targets = _sizes(engine, value)
+    if targets is not None and call.settings.get("zero_keeps"):
+        tensor, targets = _zeros_kept(engine, tensor, targets)
     if targets is None or sum(1 for target in targets if target is None) > 1:
         return _reshaped(engine, tensor, None, call)
     result = shapes.reshape(tensor.shape, targets, engine.facts)
@@ -620,7 +683,27 @@ def reshape(engine: Interpreter, call: Call) -> Value:
         if isinstance(tensor.content, (Output, Weights)):
             tensor.content.site.merges.append((text, origin))
         changed = changed.but(scrambled=(*tensor.scrambled, (text, origin)))
+    elif isinstance(tensor.content, Leaf) and (turned := scrambles.read_in_other_order(tensor.shape, result.shape, engine.facts)) is not None:
+        text = f"{turned.kind}: {turned.expected} → {turned.found}"
+        changed = changed.but(scrambled=(*tensor.scrambled, (text, engine.origin(call.node))))
     return changed
+
+
+def _zeros_kept(
+    engine: Interpreter, tensor: Tensor, targets: list[Monomial | None | shapes.Lead]
+) -> tuple[Tensor, list[Monomial | None | shapes.Lead]]:
+    """Paddle: a size of 0 is the size that the axis of the same place has."""
+    zeros = [i for i, target in enumerate(targets) if isinstance(target, Monomial) and target.is_number and target.coefficient == 0]
+    if not zeros:
+        return tensor, targets
+    if tensor.shape.lead is not None:
+        # the axes behind the kept ones are the features; how they are cut says how many there are
+        behind = max(1, len(tensor.shape.axes) - len(zeros))
+        merges = any(target is None for target in targets) and len(targets) == zeros[-1] + 2
+        rank = max(len(tensor.shape.axes), zeros[-1] + 1 + (max(2, behind) if merges and len(zeros) == 2 and len(targets) == 3 else 1))
+        tensor = tensor.but(shape=ranked(engine, tensor.shape, rank))
+    axes = tensor.shape.axes
+    return tensor, [axes[i].size if i in zeros and i < len(axes) else target for i, target in enumerate(targets)]
 
 
 def unflatten(engine: Interpreter, call: Call) -> Value:
@@ -826,6 +909,9 @@ def unbind(engine: Interpreter, call: Call) -> Value:
     selected = shapes.select(shape, index)
     one = _reshaped(engine, tensor, selected, call)
     size = engine.facts.normalise(axis.size)
+    given = call.scalar("num")  # tf.unstack(x, num, axis)
+    if given is not None and not size.is_number:
+        size = given.value
     if size.is_number and 1 <= size.coefficient <= 16:
         return Items(tuple(one.but() for _ in range(int(size.coefficient))))
     return SequenceValue(one, axis.size)
@@ -855,6 +941,8 @@ def concat(engine: Interpreter, call: Call) -> Value:
     parts = _operands(engine, call)
     if isinstance(value, Items) and value.items and all(isinstance(item, Scalar) for item in value.items):
         return Items(value.items)
+    if isinstance(value, Items) and value.items and all(isinstance(item, (Items, ShapeOf, Scalar)) for item in value.items):
+        return _joined_shapes(value)
     if parts is None and isinstance(value, SequenceValue):
         item = engine.as_tensor(value.item)
         if item is None:
@@ -876,6 +964,18 @@ def concat(engine: Interpreter, call: Call) -> Value:
     if index is not None and index >= 0 and rank is None:
         features = False
     return tensors.join(engine, parts, shape, features, call.node)
+
+
+def _joined_shapes(value: Items) -> Value:
+    """`tf.concat([tf.shape(x)[:-1], [heads, d]], 0)`: one shape of several pieces."""
+    sizes: list[Value] = []
+    for item in value.items:
+        if isinstance(item, ShapeOf):
+            shape = item.tensor.shape
+            sizes += [Rest(shape.lead or "", 0), *(Scalar(axis.size) for axis in shape.axes)]
+        else:
+            sizes += item.items if isinstance(item, Items) else (item,)
+    return Items(tuple(sizes))
 
 
 def replace_value(call: Call, name: str, value: Value) -> Call:
@@ -1103,7 +1203,7 @@ def where(engine: Interpreter, call: Call) -> Value:
 def triangle(engine: Interpreter, call: Call) -> Value:
     """tril, triu: on logits a mask that fills with 0, on a constant the mask itself."""
     tensor = call.tensor()
-    if tensors.products_of(tensor):
+    if tensors.products_of(tensor) or isinstance(tensor.content, Weights):
         return tensors.masked(engine, tensor, Mask("triangle", Scalar(Monomial.number(0)), engine.origin(call.node)), call.node)
     name = tensor.name or "triangle mask"
     return tensors.then(engine, tensor, call.node, name=name if arithmetic.MASK_NAME.search(name) else "triangle mask", notes=tensor.notes | {"triangle"})
@@ -1186,7 +1286,10 @@ def parameter(engine: Interpreter, call: Call) -> Value:
 
 def shaped_parameter(engine: Interpreter, call: Call) -> Value:
     """add_weight(shape=…), self.param(name, init, shape), hk.get_parameter(name, shape)."""
-    targets = _sizes(engine, call.values.get("shape"))
+    given = call.values.get("shape")
+    if given is None:  # add_weight("name", (a, b)) and add_weight((a, b))
+        given = next((value for name in ("first", "second") if isinstance(value := call.values.get(name), (Items, ShapeOf))), None)
+    targets = _sizes(engine, given)
     shape = shapes.unknown(engine.fresh("parameter"))
     if targets is not None and all(isinstance(target, Monomial) for target in targets):
         shape = shapes.Shape(tuple(shapes.sized(target, engine.fresh("parameter")) for target in targets if isinstance(target, Monomial)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from attnlint.engine.algebra import OPAQUE, Facts, Monomial
+from attnlint.engine.axes import Shape
 from attnlint.engine.matching import Match, Piece, divides, volume
 
 
@@ -13,7 +14,7 @@ from attnlint.engine.matching import Match, Piece, divides, volume
 class Scramble:
     """Which layout the sizes say (`expected`) and which the elements have (`found`)."""
 
-    kind: str  # "split": one source axis is torn apart around another; "merge": pieces that are not neighbours become one axis
+    kind: str  # "split": one source axis is torn apart around another; "merge": pieces that are not neighbours become one axis; "transpose"
     expected: str
     found: str
 
@@ -32,6 +33,22 @@ def prove_scramble(match: Match, facts: Facts) -> Scramble | None:
     if _torn([goal for goal, _ in sorted(target, key=lambda item: item[1].atom)]):
         return Scramble("merge", after, before)
     return None
+
+
+def read_in_other_order(source: Shape, target: Shape, facts: Facts) -> Scramble | None:
+    """Whether a view writes the very axes of its source in another order: rows are read as columns, nothing is transposed."""
+    if source.lead is not None or target.lead is not None or len(source.axes) != len(target.axes):
+        return None
+    before = [facts.normalise(axis.size) for axis in source.axes]
+    after = [facts.normalise(axis.size) for axis in target.axes]
+    if any(symbol.kind == OPAQUE for size in before for symbol in size.symbols) or sum(size.is_number for size in before) > 1:
+        return None
+    if any(size.equals(other) for index, size in enumerate(before) for other in before[:index]):
+        return None
+    places = [next((index for index, size in enumerate(before) if size.equals(wanted)), None) for wanted in after]
+    if None in places or places == sorted(places, key=lambda place: place or 0):
+        return None
+    return Scramble("transpose", _text([axis.size for axis in source.axes]), _text([axis.size for axis in target.axes]))
 
 
 def _text(sizes: Sequence[Monomial]) -> str:

@@ -88,6 +88,10 @@ class AttentionSite:
     culprit: PlacedFactor | None = None  # the factor at fault
     other: PlacedFactor | None = None  # for a double scale, the factor beside the culprit
     terms: tuple[tuple[Tensor, Monomial], ...] = ()  # additive terms with the scale each got
+    term: Tensor | None = None  # the bias that is scaled along, where that is the fault
+    siblings: tuple[AttentionSite, ...] = ()  # every judged site of the file
+
+    others: tuple[AttentionSite, ...] = ()  # the same place as met on other paths and from other callers
 
     @property
     def facts(self) -> Facts:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attnlint.engine.algebra import AXIS, ONE, Monomial
-from attnlint.engine.shapes import Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown
+from attnlint.engine.shapes import Atom, Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown
 from attnlint.engine.sites import SiteRecord
 from attnlint.engine.values import (
     Concat,
@@ -100,7 +100,22 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
     a, b = _as_operand(engine, a), _as_operand(engine, b)
     product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
     engine.note_product(product)
-    return Tensor(contraction.shape, product, history=history)
+    return Tensor(told_apart(contraction.shape), product, history=history)
+
+
+SECOND = "′"  # marks an axis that has the key of another axis of the same tensor
+
+
+def told_apart(shape: Shape) -> Shape:
+    """The shape of logits with an identity for every axis: self-attention has the positions of one input twice."""
+    seen: set[str] = set()
+    axes: list[Axis] = []
+    for axis in shape.axes:
+        while axis.atoms and axis.key in seen:
+            axis = Axis(tuple(Atom(atom.size, atom.key + SECOND) for atom in axis.atoms))
+        seen.add(axis.key)
+        axes.append(axis)
+    return Shape(tuple(axes), shape.lead)
 
 
 def _learn_contracted(engine: Engine, contraction: Contraction) -> None:
@@ -330,6 +345,7 @@ def norm_of(engine: Engine, tensor: Tensor, shape: Shape) -> Tensor:
 def normalise(engine: Engine, tensor: Tensor, how: str, node: cst.CSTNode | None) -> Tensor:
     """A tensor brought to unit norm (or unit variance): its scale so far no longer counts."""
     if isinstance(tensor.content, (Weights, Output)):
+        tensor.content.site.renormalised = True
         return then(engine, tensor, node)
     if products_of(tensor):
         return then(engine, tensor, node, nonlinear=(*tensor.nonlinear, how))
@@ -414,7 +430,7 @@ def others_of(tensor: Tensor) -> list[Tensor]:
     found: list[Tensor] = []
     for term in tensor.content.terms:
         if isinstance(term.content, Sum):
-            found += [inner.but(factors=(*inner.factors, *term.factors, *tensor.factors)) for inner in others_of(term)]
+            found += [inner.but(factors=(*inner.factors, *tensor.factors)) for inner in others_of(term)]
         elif not products_of(term):
             found.append(term.but(factors=(*term.factors, *tensor.factors)))
     return found
@@ -445,6 +461,9 @@ def hand_softmax(engine: Engine, numerator: Tensor, denominator: Tensor, node: c
 
 def exponential(engine: Engine, tensor: Tensor, node: cst.CSTNode | None) -> Tensor:
     shifted = "shifted" in tensor.notes
+    if isinstance(tensor.content, Weights) and "log" in tensor.content.site.notes:  # exp(log_softmax(x))
+        tensor.content.site.notes.discard("log")
+        return then(engine, tensor, node)
     if "log shifted" in tensor.notes:  # exp(x - logsumexp(x))
         return softmax(engine, tensor, None, node, stable=True)
     return Tensor(tensor.shape, Exponential(tensor, shifted, engine.origin(node)), history=(*tensor.history, *one(engine.origin(node))))
