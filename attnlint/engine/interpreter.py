@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import libcst as cst
@@ -56,6 +57,10 @@ _CACHE_UPDATE = ("update", "append", "update_cache", "concat_cache")
 
 class Interpreter(Statements):
     """The abstract interpreter of one file; results are the `records` it leaves."""
+
+    @cached_property
+    def _frameworks(self) -> dict[str, tuple[str, ...]]:
+        return {}
 
     # --- framework knowledge
 
@@ -120,7 +125,7 @@ class Interpreter(Statements):
                 settings[parameter] = arguments[position]
                 position += 1
         for key, value in keywords.items():
-            settings[key] = value
+            settings[row.aliases.get(key, key)] = value
         for key, fixed in row.settings.items():
             settings.setdefault(key, Text(fixed) if isinstance(fixed, str) else Scalar(Monomial.number(fixed)))
         tail = name.rpartition(".")[2]
@@ -145,7 +150,7 @@ class Interpreter(Statements):
         receiver, name = callee.receiver, callee.method
         receiver_node = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
         if isinstance(receiver, Tensor):
-            row = REGISTRY.methods.get(name)
+            row = REGISTRY.method(name, self.frameworks())
             if row is not None:
                 return self._operate(name, row, [receiver, *arguments], keywords, node, receiver_node)
             return self.opaque_tensor(f"the method `{name}` of a tensor is not followed", node=node)
@@ -161,7 +166,7 @@ class Interpreter(Statements):
                 return Unknown("an index")
             if name == "pop":
                 return self.item_of(receiver)
-            if name == "copy":
+            if name in ("copy", "as_list"):
                 return receiver
             return NONE
         if isinstance(receiver, ShapeOf):
@@ -171,7 +176,7 @@ class Interpreter(Statements):
                 return receiver
             return Unknown(f"`{name}` of a shape")
         if isinstance(receiver, Scalar):
-            row = REGISTRY.methods.get(name)
+            row = REGISTRY.method(name, self.frameworks())
             if row is not None:
                 return self._operate(name, row, [receiver, *arguments], keywords, node, receiver_node)
             return receiver
@@ -436,7 +441,18 @@ class Interpreter(Statements):
         return known
 
     def _framework(self) -> str:
-        return "torch"
+        found = self.frameworks()
+        return found[0] if found else "torch"
+
+    def frameworks(self) -> tuple[str, ...]:
+        """The frameworks that the module being evaluated imports: they say what a method of a tensor means."""
+        scope = self.frame.scope
+        known = self._frameworks.get(scope.path)
+        if known is None:
+            imports = (*scope.imports.values(), *scope.star_imports)
+            packages = {found.module.partition(".")[0] for found in imports if not found.level}
+            known = self._frameworks[scope.path] = REGISTRY.frameworks_of(packages)
+        return known
 
     def _record(self, kind: str, logits: Tensor, node: cst.CSTNode | None, framework: str) -> SiteRecord:
         """A new site, anchored in the function that holds the product."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from attnlint.engine import shapes, tensors
+from attnlint.engine import layers_keras, shapes, tensors
 from attnlint.engine.algebra import AXIS, Monomial, Symbol
 from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, Scalar, Sequence as SequenceValue, Tensor, Text, Unknown, Value
 
@@ -275,7 +275,14 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "flatten": as_method("torch.flatten"),
     "unflatten": as_method("torch.unflatten"),
     "rearrange": as_method("einops.rearrange"),
-    "batch_dot": as_method("keras.backend.batch_dot"),
+    "dot": layers_keras.dot,
+    "merge": layers_keras.merge,
+    "concatenate": layers_keras.concatenate,
+    "reshape": layers_keras.reshape,
+    "permute": layers_keras.permute,
+    "einsum_dense": layers_keras.einsum_dense,
+    "time_distributed": layers_keras.time_distributed,
+    "attention_output": layers_keras.attention,
 }
 
 # attributes of a layer object that are its settings under another name

@@ -495,9 +495,29 @@ def _nested_integers(value: Value | None) -> tuple[tuple[list[int], list[int]], 
     return pairs[0], pairs[1]
 
 
-def select(engine: Interpreter, call: Call) -> Value:
-    """jax.lax.select(condition, on_true, on_false)."""
-    return where(engine, call)
+def scale(engine: Interpreter, call: Call) -> Value:
+    """paddle.scale(x, scale, bias, bias_after_scale): `x · scale + bias`."""
+    value, factor = call.values.get("input"), call.values.get("scale")
+    if value is None or factor is None:
+        return value if value is not None else Unknown("nothing to scale")
+    return engine.binary("*", value, factor, call.node, call.nodes.get("input"), call.nodes.get("scale"))
+
+
+def opaque_result(engine: Interpreter, call: Call) -> Value:
+    """A function that is known and not followed."""
+    return engine.opaque_tensor(f"`{call.name}` is not followed", node=call.node)
+
+
+def placeholder(engine: Interpreter, call: Call) -> Value:
+    """keras.Input(shape): an array with a batch axis in front."""
+    targets = _sizes(engine, call.values.get("shape"))
+    if targets is None:
+        return Tensor(shapes.unknown(engine.fresh("input")), Leaf("array", engine.fresh("input")))
+    axes = [shapes.sized(Monomial.of(Symbol(engine.fresh("batch"), "batch", AXIS)), engine.fresh("batch"))]
+    for i, target in enumerate(targets):
+        size = target if isinstance(target, Monomial) else Monomial.of(Symbol(engine.fresh("size"), f"axis {i + 1}", AXIS))
+        axes.append(shapes.sized(size, engine.fresh("input")))
+    return Tensor(shapes.Shape(tuple(axes)), Leaf("array", engine.fresh("input")), history=tensors.one(engine.origin(call.node)))
 
 
 def dense(engine: Interpreter, call: Call) -> Value:
@@ -764,7 +784,7 @@ def unsqueeze(engine: Interpreter, call: Call) -> Value:
         return value
     tensor, numbers = call.tensor(), call.integers("dim")
     shape: shapes.Shape | None = tensor.shape
-    for number in numbers or [0]:
+    for number in numbers or [call.settings.get("dim", 0)]:
         shape = shapes.unsqueeze(shape, number) if shape is not None else None
     return _reshaped(engine, tensor, shape, call)
 
@@ -1125,7 +1145,8 @@ def norm(engine: Interpreter, call: Call) -> Value:
 
 
 def normalize(engine: Interpreter, call: Call) -> Value:
-    return tensors.normalise(engine, call.tensor(), call.settings.get("how", "normalised"), call.node)
+    result = tensors.normalise(engine, call.tensor(), call.settings.get("how", "normalised"), call.node)
+    return Items((result, engine.opaque_tensor("a norm", node=call.node))) if call.settings.get("pair") else result
 
 
 def cosine(engine: Interpreter, call: Call) -> Value:

@@ -90,12 +90,11 @@ RANDOM: dict[str, Op] = {
 }
 
 METHODS: dict[str, Op] = {
-    "astype": op(o.identity, "input dtype"),
-    "dot": FUNCTIONS["dot"],
-    "swapaxes": FUNCTIONS["swapaxes"],
-    "ravel": FUNCTIONS["ravel"],
-    "copy": op(o.identity),
-    "sum": op(o.reduce_sum, "input dim keepdim"),
+    **{name: op(o.identity, "input dtype") for name in ("astype", "copy", "view", "item", "tolist")},
+    **{name: FUNCTIONS[name] for name in ("dot", "swapaxes", "ravel", "sum", "mean", "max", "clip", "squeeze", "round")},
+    "reshape": op(o.reshape, "input *shape"),
+    "flatten": FUNCTIONS["ravel"],
+    **{name: op(o.boolean) for name in ("any", "all")},
     "repeat": op(o.repeat_or_tile, "input *shape"),
     "transpose": op(o.swap_axes, "input *dim", order=True),
 }

@@ -7,7 +7,7 @@ from importlib import import_module
 from attnlint.engine.operations import Op
 from attnlint.frameworks.table import Kernel, LayerRow, Table
 
-_MODULES = ("python", "torch", "numpy", "einops", "jax", "flax", "tensorflow", "keras", "mlx", "paddle")
+_MODULES = ("python", "torch", "numpy", "einops", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "mlx", "paddle")
 
 
 def _tables() -> list[Table]:
@@ -22,13 +22,19 @@ def _tables() -> list[Table]:
 
 
 class Registry:
-    """Look-ups over the tables. Later tables add methods; the first table that knows a method keeps it."""
+    """Look-ups over the tables.
+
+    Frameworks give methods of one name different meanings (`x.transpose(0, 2, 1)`, `x.max(1)`): a module's own imports
+    decide; where they say nothing, the first table that knows a method keeps it.
+    """
 
     def __init__(self, tables: list[Table]) -> None:
         self.functions: dict[str, tuple[Op, str]] = {}
         self.layers: dict[str, tuple[LayerRow, str]] = {}
         self.kernels: dict[str, tuple[Kernel, str]] = {}
         self.methods: dict[str, Op] = {}
+        self.own_methods: dict[str, dict[str, Op]] = {table.name: table.methods for table in tables if table.methods}
+        self.packages: dict[str, str] = {}
         self.properties: dict[str, Op] = {}
         self.module_methods: dict[str, Op] = {}
         self.renames: dict[str, str] = {}
@@ -48,6 +54,25 @@ class Registry:
             for name, row in table.module_methods.items():
                 self.module_methods.setdefault(name, row)
             self.renames.update(table.renames)
+            for prefix in (*table.roots, *table.layers, *table.renames):
+                self.packages.setdefault(prefix.partition(".")[0], table.name)
+        self._order = [table.name for table in tables]
+
+    def frameworks_of(self, packages: set[str]) -> tuple[str, ...]:
+        """The tables whose methods a module that imports these packages means, likeliest first (NumPy last: it is a helper elsewhere)."""
+        named = {self.packages[package] for package in packages if package in self.packages}
+        if named & {"flax", "haiku", "equinox"}:
+            named.add("jax")
+        with_methods = [name for name in self._order if name in named and name in self.own_methods]
+        return tuple(sorted(with_methods, key=lambda name: name == "numpy"))
+
+    def method(self, name: str, frameworks: tuple[str, ...]) -> Op | None:
+        """The row of a tensor's method in a module that uses these frameworks."""
+        for framework in frameworks:
+            row = self.own_methods[framework].get(name)
+            if row is not None:
+                return row
+        return self.methods.get(name)
 
     def canonical(self, dotted: str) -> str:
         """A dotted name with its prefix replaced by the one that the tables know."""

@@ -15,10 +15,13 @@ class LayerRow:
     kind: str
     parameters: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)  # keywords that stand for a parameter of another name
 
 
-def layer(kind: str, parameters: str = "", **settings: Any) -> LayerRow:
-    return LayerRow(kind, tuple(parameters.split()), settings)
+def layer(kind: str, parameters: str = "", aliases: str = "", **settings: Any) -> LayerRow:
+    """A row; `aliases` are pairs `keyword=parameter`."""
+    pairs = dict(pair.split("=") for pair in aliases.split())
+    return LayerRow(kind, tuple(parameters.split()), settings, pairs)
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,7 @@ METHODS: dict[str, Op] = {
     "view": op(o.reshape, "input *shape"),
     "view_as": op(o.reshape_as, "input other"),
     "reshape_as": op(o.reshape_as, "input other"),
+    "transpose": op(o.swap_axes, "input *dim"),  # two axes; a whole order where the array is of another framework
     "size": op(o.lookup_shape, "input dim"),
     "dim": op(o.rank_of),
     "numel": op(o.rank_of),
