@@ -1,0 +1,174 @@
+"""The axes of a site by role: over which axis softmax normalises, over which the values are summed, and what the code calls them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from attnlint.engine.algebra import Monomial
+from attnlint.engine.axes import Axis, Block, Shape
+from attnlint.engine.sites import AttentionSite, SiteRecord
+from attnlint.engine.tensors import SECOND, products_of
+from attnlint.engine.values import Origin, Scalar, Tensor, Weights
+
+_CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
+_HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
+_LEADING = 8  # axes counted from the front of an unknown rank
+
+
+def ways(site: AttentionSite) -> Iterator[AttentionSite]:
+    """A place as judged, and as met on other paths and from callers that know more of its arguments."""
+    yield site
+    yield from site.others
+
+
+# --- positions
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Positions in the logits, from the end (-1 is the last): of softmax's axis and of the axes summed with the values.
+
+    `front` is softmax's axis counted from the front where the rank is unknown.
+    """
+
+    shape: Shape
+    softmax: frozenset[int]
+    values: frozenset[int]
+    front: int | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether softmax is proved to normalise over none of the axes that are summed over."""
+        if self.front is not None:
+            return all(self.front < len(self.shape.axes) + place for place in self.values)
+        return bool(self.softmax) and self.softmax.isdisjoint(self.values)
+
+
+def placement(record: SiteRecord) -> Placement | None:
+    """Where softmax and the values stand in the logits; None where either is not followed."""
+    weights = record.weights_at_value
+    if record.axis is None or record.logits is None or weights is None or not isinstance(weights.content, Weights):
+        return None
+    shape = record.logits.shape
+    values = value_positions(record)
+    if not values:
+        return None
+    softmax = positions(shape, [record.axis])
+    if softmax:
+        return Placement(shape, softmax, values)
+    if shape.lead is not None:
+        block = Block.parse(shape.lead)
+        for index in range(_LEADING):
+            if block.axis(index).key == record.axis.key:
+                return Placement(shape, frozenset(), values, index)
+    return None
+
+
+def value_positions(record: SiteRecord) -> frozenset[int]:
+    """Where in the logits the axes stand that are summed with the values; empty where that is not known of all of them."""
+    return positions(record.logits.shape, record.value_axes) if record.logits is not None else frozenset()
+
+
+def positions(shape: Shape, axes: tuple[Axis, ...] | list[Axis]) -> frozenset[int]:
+    """The places (from the end) of axes in a shape, found by the identity of their pieces; empty unless every piece is found."""
+    count = len(shape.axes)
+    places = {atom.key: index - count for index, axis in enumerate(shape.axes) for atom in axis.atoms}
+    found: set[int] = set()
+    for axis in axes:
+        for atom in axis.atoms:
+            key: str | None = atom.key
+            while key is not None and key not in places:
+                cut = _CUT.match(key)
+                key = cut["parent"] + cut["mark"] if cut else None
+            if key is None:
+                return frozenset()
+            found.add(places[key])
+    return frozenset(found)
+
+
+# --- names
+
+
+def size_name(site: AttentionSite, size: Monomial) -> str:
+    """What the code calls a size: a local name, an attribute, else the size itself."""
+    known = [
+        name
+        for name, value in site.record.names_in_scope.items()
+        if isinstance(value, Scalar) and value.value.equals(size) and not size.is_number and re.fullmatch(r"[\w.]+", name)
+    ]
+    return min(known, key=lambda name: (name.count("."), len(name))) if known else str(size)
+
+
+def role(site: AttentionSite, place: int) -> str:
+    """`the queries t`: what an axis of the logits counts."""
+    record = site.record
+    assert record.logits is not None
+    axis = record.logits.shape.axes[place]
+    named = size_name(site, axis.size)
+    values = value_positions(record)
+    if place in values:
+        return f"the keys `{named}`"
+    plain = axis.key.replace(SECOND, "")
+    if any(record.logits.shape.axes[other].key.replace(SECOND, "") == plain for other in values):
+        return f"the queries `{named}`"
+    if site.product is not None:
+        owners = [side for side in (site.product.left, site.product.right) if positions(side.shape, [axis])]
+        holders = [
+            side
+            for side in (site.product.left, site.product.right)
+            if any(positions(side.shape, [record.logits.shape.axes[v]]) for v in values)
+        ]
+        if len(owners) == 1 and holders and owners[0] not in holders:
+            return f"the queries `{named}`"
+    if _HEADS.search(named):
+        return f"the heads `{named}`"
+    if record.logits.shape.lead is None and place == -len(record.logits.shape.axes):
+        return f"the batch `{named}`"
+    return f"the axis `{named}`"
+
+
+def roles(site: AttentionSite, places: frozenset[int]) -> str:
+    return " and ".join(role(site, place) for place in sorted(places))
+
+
+# --- logits
+
+
+def carrier_of(site: AttentionSite) -> Tensor | None:
+    """The term of the logits that holds the site's product, with all masks and factors that apply to it."""
+    if site.record.logits is None:
+        return None
+    for tensor, product in products_of(site.record.logits):
+        if product is site.product:
+            return tensor
+    return None
+
+
+# --- source
+
+
+def code(origin: Origin | None) -> str:
+    """The text of an expression on one line, shortened."""
+    if origin is None:
+        return ""
+    text = " ".join(origin.unit.code(origin.node).split())
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def argument(call: cst.CSTNode, *names: str) -> cst.Arg | None:
+    """The keyword argument of a call that has one of these names."""
+    if not isinstance(call, cst.Call):
+        return None
+    return next((one for one in call.args if one.keyword is not None and one.keyword.value in names), None)
+
+
+def inside(outer: Origin, inner: Origin) -> bool:
+    """Whether an expression is written inside another."""
+    if outer.unit is not inner.unit:
+        return False
+    a, b = outer.unit.span(outer.node), inner.unit.span(inner.node)
+    return a.start <= b.start and b.end <= a.end

@@ -1,0 +1,128 @@
+"""ATT203: a hand-written softmax that exponentiates the logits as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from attnlint.engine import edits
+from attnlint.engine.algebra import Monomial
+from attnlint.engine.roles import code, positions
+from attnlint.engine.sites import AttentionSite, SiteRecord
+from attnlint.engine.values import Origin, Product, Sum, Tensor
+from attnlint.model import Edit, Fix
+from attnlint.rule import Report, Rule
+
+# how the maximum over an axis is written beside the exponential of the same module
+_MAXIMA = {
+    "torch.exp": "torch.amax({x}, dim={axis}, keepdim=True)",
+    "np.exp": "np.max({x}, axis={axis}, keepdims=True)",
+    "numpy.exp": "numpy.max({x}, axis={axis}, keepdims=True)",
+    "jnp.exp": "jnp.max({x}, axis={axis}, keepdims=True)",
+    "tf.exp": "tf.reduce_max({x}, axis={axis}, keepdims=True)",
+    "tf.math.exp": "tf.reduce_max({x}, axis={axis}, keepdims=True)",
+    "K.exp": "K.max({x}, axis={axis}, keepdims=True)",
+    "mx.exp": "mx.max({x}, axis={axis}, keepdims=True)",
+    "paddle.exp": "paddle.max({x}, axis={axis}, keepdim=True)",
+}
+
+
+class UnstableSoftmax(Rule):
+    """
+    ## What it does
+    Checks that a softmax written out as `exp(x) / exp(x).sum()` subtracts the maximum of the logits first.
+
+    ## Why is this bad
+    `exp` of 89 is infinite in float32, of 12 in float16: one large product of a query with a key turns a whole row into NaN.
+    Subtracting the maximum changes no weight, and the largest exponential is 1.
+
+    ## Example
+    ```python
+    import numpy as np
+
+
+    def attention(q, k, v):
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        raised = np.exp(scores)
+        return raised / raised.sum(axis=-1, keepdims=True) @ v
+    ```
+
+    ## Use instead
+    ```python
+    import numpy as np
+
+
+    def attention(q, k, v):
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        raised = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+        return raised / raised.sum(axis=-1, keepdims=True) @ v
+    ```
+
+    ## Fix safety
+    Safe: the weights are the same wherever they were finite.
+
+    ## References
+    Blanchard, Higham and Higham, Accurately Computing the Log-Sum-Exp and Softmax Functions, 2021.
+    """
+
+    code = "ATT203"
+    name = "unstable-softmax"
+
+    def check(self, site: AttentionSite) -> Iterable[Report]:
+        record = site.record
+        origin = record.exponential
+        if origin is None or not record.hand_written or record.stable or record.logits is None:
+            return
+        if site.query is None or site.key is None or (site.query.normalised and site.key.normalised):
+            return
+        if not _as_they_are(record.logits):
+            return
+        yield Report(origin, f"`{code(origin)}` overflows for large logits: subtract their maximum first", _fix(record, origin))
+
+
+def _as_they_are(logits: Tensor) -> bool:
+    """Whether nothing may have been subtracted from the logits, and nothing bounds them."""
+    if logits.nonlinear or logits.uncertain:
+        return False
+    if isinstance(logits.content, Product):
+        return True
+    if not isinstance(logits.content, Sum):
+        return False
+    minus = Monomial.number(-1)
+    return all(not term.nonlinear and not any(factor.value.equals(minus) for factor in term.factors) for term in logits.content.terms)
+
+
+def _fix(record: SiteRecord, origin: Origin) -> Fix | None:
+    """Subtract the maximum wherever the same exponential is written."""
+    call = origin.node
+    if not isinstance(call, cst.Call) or record.axis is None or record.logits is None:
+        return None
+    places = positions(record.logits.shape, [record.axis])
+    if len(places) != 1:
+        return None
+    axis = next(iter(places))
+    maximum = _MAXIMA.get(origin.unit.code(call.func))
+    if maximum is None or len(call.args) != 1 or not isinstance(call.args[0].value, (cst.Name, cst.Attribute)):
+        return None
+    text = origin.unit.code(call.args[0].value)
+    found: list[Edit] = []
+    for node in _same_calls(record.normalised_at or origin, origin):
+        found.append(edits.replace(Origin(origin.unit, node.args[0].value), f"{text} - {maximum.format(x=text, axis=axis)}"))
+    return Fix("safe", "Subtract the maximum", tuple(found)) if found else None
+
+
+def _same_calls(whole: Origin, origin: Origin) -> list[cst.Call]:
+    """The exponential itself, and those of the same text in the quotient."""
+    text = origin.unit.code(origin.node)
+    found: list[cst.Call] = [origin.node] if isinstance(origin.node, cst.Call) else []
+
+    def visit(node: cst.CSTNode) -> None:
+        if isinstance(node, cst.Call) and node is not origin.node and whole.unit.code(node) == text:
+            found.append(node)
+        for child in node.children:
+            visit(child)
+
+    if whole.unit is origin.unit:
+        visit(whole.node)
+    return found

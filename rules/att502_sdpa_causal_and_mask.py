@@ -1,0 +1,95 @@
+"""ATT502: a fused kernel that is told to be causal and given a mask as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from attnlint.engine import edits
+from attnlint.engine.roles import code
+from attnlint.engine.sites import AttentionSite
+from attnlint.engine.values import Argument, Bool, NoneValue, Tensor
+from attnlint.model import Fix
+from attnlint.rule import Report, Rule
+
+
+class SdpaCausalAndMask(Rule):
+    """
+    ## What it does
+    Checks that `scaled_dot_product_attention` is not given `is_causal=True` together with a mask.
+
+    ## Why is this bad
+    The two exclude each other: the kernels raise an error, or some of them silently ignore one of the two. Where the mask is causal itself, `is_causal` alone
+    says the same and is faster; where it hides padding, both have to be merged into one mask.
+
+    ## Example
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads = heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+            mask = torch.triu(torch.full((t, t), float("-inf")), diagonal=1)
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=True)
+            return y.transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads = heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return y.transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Fix safety
+    Safe where the mask is a triangle that is built here: `is_causal` says the same, and `None` takes the mask's place. No fix for any other mask.
+
+    ## References
+    PyTorch, `torch.nn.functional.scaled_dot_product_attention`: an error is thrown if both `attn_mask` and `is_causal` are set.
+    """
+
+    code = "ATT502"
+    name = "sdpa-causal-and-mask"
+
+    def check(self, site: AttentionSite) -> Iterable[Report]:
+        record = site.record
+        mask, causal = record.arguments.get("attn_mask"), record.arguments.get("is_causal")
+        if record.kernel is None or record.softmax is None or not (isinstance(causal, Bool) and causal.value):
+            return
+        if mask is None or not isinstance(mask, (Tensor, Argument)):
+            return
+        if isinstance(mask, Argument) and isinstance(mask.default, NoneValue):
+            return  # whoever calls it may never give one
+        origin = record.argument_origins.get("attn_mask") or record.softmax
+        built = isinstance(mask, Tensor) and "triangle" in mask.notes and mask.shape.rank == 2
+        fix = (
+            Fix("safe", "Leave it to is_causal", (edits.replace(origin, "None"),)) if built and isinstance(origin.node, cst.Name) else None
+        )
+        yield Report(
+            record.softmax,
+            f"`{code(record.softmax)}` is causal and gets the mask `{code(origin)}` as well: merge them into one mask, or leave one out",
+            fix,
+        )
