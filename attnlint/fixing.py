@@ -149,7 +149,7 @@ class Comparison:
         return position.row, len(row[: position.column - 1].encode("utf-8", "surrogatepass"))
 
     def _mark(self, tree: ast.Module, start: tuple[int, int], end: tuple[int, int]) -> None:
-        """The innermost node around an edit may become anything; so may each expression that an insertion stands at the end of."""
+        """The innermost node around an edit may become anything; so may each expression, and each block, that an insertion stands at the edge of."""
         innermost: ast.AST = tree
         boundary: list[ast.AST] = []
         pending: list[ast.AST] = [tree]
@@ -162,7 +162,10 @@ class Comparison:
                 innermost = node
                 if start == end and isinstance(node, ast.expr) and start in extent:
                     boundary.append(node)
-            pending += ast.iter_child_nodes(node)
+            children = list(ast.iter_child_nodes(node))
+            if start == end and any(isinstance(child, ast.stmt) and start in (_extent(child) or ()) for child in children):
+                boundary.append(node)  # a statement put in before or after one of its own
+            pending += children
         self._free.update(id(node) for node in (innermost, *boundary))
 
     def _is_touched(self, node: ast.AST) -> bool:

@@ -322,7 +322,9 @@ def test_a_file_without_attention_loads_nothing_heavy(tmp_path, options):
 
 def test_importing_the_package_loads_nothing_heavy(tmp_path):
     code = "import sys, attnlint; print([n for n in ('libcst', 'torch', 'numpy', 'jax', 'argparse', 'json') if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": repository()})
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": repository()}
+    )
     assert done.stdout.strip() == "[]", done.stderr
 
 

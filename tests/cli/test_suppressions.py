@@ -47,7 +47,10 @@ SPREAD = f"""\
         "# attnlint: ignore-file\n" + FAULTY,
         "# attnlint: ignore-file[wrong-dim-scale] generated\n" + FAULTY,
         FAULTY + "# attnlint: ignore-file[ATT102]\n",
-        *(FAULTY.replace(LINE, SPREAD.format(*("  # attnlint: ignore[ATT102]" if row == place else "" for row in range(4)))) for place in range(4)),
+        *(
+            FAULTY.replace(LINE, SPREAD.format(*("  # attnlint: ignore[ATT102]" if row == place else "" for row in range(4))))
+            for place in range(4)
+        ),
         FAULTY.replace(LINE, f"{INDENT}# attnlint: ignore[ATT102]\n" + SPREAD.format("", "", "", "")),
     ],
 )
