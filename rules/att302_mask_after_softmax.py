@@ -122,7 +122,7 @@ def _hides_keys(site: AttentionSite, mask: Mask) -> bool:
         return False
     if mask.kind == "triangle":
         return found.values <= {-1, -2}
-    if not isinstance(mask.mask, Tensor) or _OTHER.search(mask.mask.name or ""):
+    if not isinstance(mask.mask, Tensor) or _OTHER.search(mask.mask.name or "") or any(_OTHER.search(note) for note in mask.mask.notes):
         return False
     axes = mask.mask.shape.axes
     return any(-place <= len(axes) and not axes[place].size.is_one for place in found.values)

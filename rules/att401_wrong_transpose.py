@@ -9,7 +9,7 @@ import libcst as cst
 
 from attnlint.engine import edits
 from attnlint.engine.algebra import AXIS, LEARNED, OPAQUE, Monomial
-from attnlint.engine.axes import Atom
+from attnlint.engine.axes import Atom, Axis
 from attnlint.engine.roles import code, positions, size_name
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Leaf, Origin, Tensor
@@ -103,7 +103,7 @@ class WrongTranspose(Rule):
                 len(counterpart) != 1
                 or len(summed) != 1
                 or counterpart == summed
-                or not positions(other.shape, list(_axes_of(other, counterpart)))
+                or not positions(other.shape, _axes_of(other, counterpart))
             ):
                 continue
             if not _other_kind(counterpart[0], summed[0]) or not _differ(features[0].size, summed[0].size):
@@ -151,11 +151,11 @@ class WrongTranspose(Rule):
         )
 
 
-def _atoms(axes: Iterable[object]) -> list[Atom]:
-    return [atom for axis in axes for atom in axis.atoms]  # type: ignore[attr-defined]
+def _atoms(axes: Iterable[Axis]) -> list[Atom]:
+    return [atom for axis in axes for atom in axis.atoms]
 
 
-def _axes_of(tensor: Tensor, atoms: list[Atom]) -> Iterable[object]:
+def _axes_of(tensor: Tensor, atoms: list[Atom]) -> list[Axis]:
     return [axis for axis in tensor.shape.axes if any(atom in axis.atoms for atom in atoms)]
 
 

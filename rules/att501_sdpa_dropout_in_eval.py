@@ -98,10 +98,14 @@ def _always(record: SiteRecord) -> bool:
         if value.value.is_number:
             return value.value.coefficient > 0
         symbols = value.value.symbols
-        return bool(symbols) and all(symbol.kind == CONFIG or ".__init__." in symbol.key for symbol in symbols)
-    if isinstance(value, Argument):
-        return value.kind == CONFIG or ".__init__." in value.key
-    return False
+        return bool(symbols) and all(_of_module(record, symbol.kind, symbol.key) for symbol in symbols)
+    return isinstance(value, Argument) and _of_module(record, value.kind, value.key)
+
+
+def _of_module(record: SiteRecord, kind: str, key: str) -> bool:
+    """Whether a value is a setting, or was given to the constructor, rather than to the function that holds the kernel."""
+    classes = {record.owner.name, *(base.name for base in record.owner.bases if isinstance(base, ClassValue))}
+    return kind == CONFIG or key.rpartition(":")[2].split(".")[-2:-1] in [[name] for name in classes]
 
 
 def _switches(owner: ClassValue) -> bool:

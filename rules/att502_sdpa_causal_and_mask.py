@@ -88,8 +88,9 @@ class SdpaCausalAndMask(Rule):
         fix = (
             Fix("safe", "Leave it to is_causal", (edits.replace(origin, "None"),)) if built and isinstance(origin.node, cst.Name) else None
         )
+        flag = record.argument_origins.get("is_causal") or record.softmax
         yield Report(
-            record.softmax,
-            f"`{code(record.softmax)}` is causal and gets the mask `{code(origin)}` as well: merge them into one mask, or leave one out",
+            flag,
+            f"`{record.kernel}` is causal and gets the mask `{code(origin)}` as well: merge them into one mask, or leave one out",
             fix,
         )

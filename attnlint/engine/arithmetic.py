@@ -46,6 +46,8 @@ SCALAR_NAME = re.compile(
     r"(^|_)(scale|scales|scaling|temperature|temper|temp|tau|beta|gamma|alpha|coeff|factor|norm_factor|divisor|multiplier|mult|d_k|dk|dim|head_dim|"
     r"num_heads|heads|n_heads|eps|epsilon|sm_scale|softmax_scale|inv_norm|mscale|cap|softcap|d_model|size|width|depth)$"
 )
+# how a mask was made: kept through comparisons
+MASK_NOTES = frozenset({"triangle", "rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
 MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
 
@@ -156,7 +158,7 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
         tensor = a if isinstance(a, Tensor) else b
         assert isinstance(tensor, Tensor)
         key = tensor.content.key if isinstance(tensor.content, Leaf) else engine.fresh("mask")
-        return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history)
+        return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=tensor.notes & MASK_NOTES)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value.is_number and b.value.is_number:
             x, y = a.value.coefficient, b.value.coefficient

@@ -542,6 +542,13 @@ def batch_dot(engine: Interpreter, call: Call) -> Value:
             a, b = (ranked, b) if name == "a" else (a, ranked)
     rank_a, rank_b = a.shape.rank or 3, b.shape.rank or 3
     left, right = left % rank_a, right % rank_b
+    if a.shape.lead is None and b.shape.lead is None and left and right:  # axis 0 of both is the batch
+        letters_a, letters_b = "abcdefgh"[:rank_a], "a" + "ijklmno"[: rank_b - 1]
+        letters_b = letters_b[:right] + letters_a[left] + letters_b[right + 1 :]
+        rest = [letter for letter in letters_a + letters_b[1:] if letter != letters_a[left]]
+        result = equations.einsum(f"{letters_a},{letters_b}->{''.join(rest)}", [a.shape, b.shape], engine.facts)
+        if result is not None and not isinstance(result, shapes.Shape):
+            return tensors.contract(engine, a, b, result, call.node)
     a_last = _moved(engine, a, left, rank_a - 1, call)
     b_second = _moved(engine, b, right, rank_b - 2, call) if rank_b >= 2 else b
     return tensors.multiply(engine, a_last, b_second, call.node)

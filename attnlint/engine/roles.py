@@ -32,19 +32,20 @@ def ways(site: AttentionSite) -> Iterator[AttentionSite]:
 class Placement:
     """Positions in the logits, from the end (-1 is the last): of softmax's axis and of the axes summed with the values.
 
-    `front` is softmax's axis counted from the front where the rank is unknown.
+    `front` is softmax's axis counted from the front where the rank is unknown, but at least `least`.
     """
 
     shape: Shape
     softmax: frozenset[int]
     values: frozenset[int]
     front: int | None = None
+    least: int = 0
 
     @property
     def apart(self) -> bool:
         """Whether softmax is proved to normalise over none of the axes that are summed over."""
         if self.front is not None:
-            return all(self.front < len(self.shape.axes) + place for place in self.values)
+            return all(self.front < self.least + place for place in self.values)
         return bool(self.softmax) and self.softmax.isdisjoint(self.values)
 
 
@@ -64,8 +65,13 @@ def placement(record: SiteRecord) -> Placement | None:
         block = Block.parse(shape.lead)
         for index in range(_LEADING):
             if block.axis(index).key == record.axis.key:
-                return Placement(shape, frozenset(), values, index)
+                return Placement(shape, frozenset(), values, index, max(len(shape.axes), 3 if _is_keras(record) else 0))
     return None
+
+
+def _is_keras(record: SiteRecord) -> bool:
+    """A Keras layer: its inputs have a batch axis, so logits between positions have three axes or more."""
+    return record.owner is not None and record.qualname.endswith(".call")
 
 
 def value_positions(record: SiteRecord) -> frozenset[int]:

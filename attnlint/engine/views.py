@@ -69,7 +69,7 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
         return None
     if not shape.axes and len(sizes) >= 4 and sizes[-1] is None:
         shape = materialise(shape, 1)
-    if shape.axes and _is_batch(sizes[0]):
+    if shape.axes and (_is_batch(sizes[0]) or _is_batch_of_heads(sizes)):
         return _closed(with_rank(shape, _usual_rank(shape)), sizes, facts)
     count, kept = _features(shape, sizes, facts)
     if count is None:
@@ -84,6 +84,14 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
 
 def _is_batch(size: Monomial | None) -> bool:
     return size is not None and len(size.powers) == 1 and size.powers[0][0].kind == AXIS and size.powers[0][0].key.endswith("[0]")
+
+
+def _is_batch_of_heads(sizes: Sequence[Monomial | None]) -> bool:
+    """`(batch · heads, -1, d)`: what -1 stands for lies behind the batch."""
+    if len(sizes) != 3 or sizes[0] is None or sizes[1] is not None:
+        return False
+    places = [(symbol, exponent) for symbol, exponent in sizes[0].powers if symbol.kind == AXIS]
+    return len(places) == 1 and places[0][0].key.endswith("[0]") and places[0][1] == 1 and vague(sizes[0]) == 1 and len(sizes[0].powers) > 1
 
 
 def _usual_rank(shape: Shape) -> int:
