@@ -64,8 +64,9 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
             return _show_diff(settings, work, run, changes)
         fixed = _write_changes(settings, work, run, changes)
         if fixed and not work.is_stdin:
-            refused, run = run.errors, work.check()
-            run.errors += [error for error in refused if error not in run.errors]
+            before, run = run, work.check()
+            run.errors += [error for error in before.errors if error not in run.errors]
+            run.refused = before.refused
             known = _without_known(settings, work, run)
     _complain(run, work.found, settings)
     from attnlint import reports
@@ -131,7 +132,7 @@ def _fixed_files(options: argparse.Namespace, settings: Settings, work: Work, ru
     for diagnostics in by_file.values():
         if any(allowed(one) for one in diagnostics):
             change = fixing.fix_file(diagnostics, allowed, again)
-            run.warnings += change.refused
+            run.refused += change.refused
             changes.append(change)
     return changes
 
@@ -352,7 +353,7 @@ def _resolver(options: argparse.Namespace) -> Resolver:
 
 def _complain(run: Run, found: Discovery, settings: Settings) -> None:
     if not settings.quiet:
-        for warning in (*found.warnings, *run.warnings):
+        for warning in (*found.warnings, *run.warnings, *run.refused):
             print_warning(warning)
     for error in (*found.errors, *run.errors):
         print_error(error)

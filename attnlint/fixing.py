@@ -102,6 +102,7 @@ def _edits(diagnostics: Iterable[Diagnostic]) -> list[Edit]:
 
 def rewrite(document: Document, edits: Sequence[Edit], absolute: str) -> bytes:
     """The new bytes of a file. Raises FixRefused unless they parse and differ from the old ones in the edited expressions only."""
+    edits = document.fitted(edits)
     data = document.rewrite(edits)
     after = load(data, absolute)
     if after.program != TextMap(document.program).edited(edits):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from attnlint.model import Edit, Position, Span
 from attnlint.source import Document, FixRefused, Place, TextMap, decode, normalise, syntax_problem
 
-_FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]?)*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)$")
+_FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)$")
 _PYTHON = re.compile(r"^\{?[ \t]*\.?(?:python3?|py3?|py(?:thon)?[-_]?repl)\b", re.IGNORECASE)
 _PROMPT = re.compile(r"^\s*>>> ")
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from attnlint.model import Edit, Position
+from attnlint.model import Edit, Position, Span
 from attnlint.source import LINE_END, TOO_DEEP, Document, FixRefused, Place, Problem, TextMap, decode, normalise, syntax_problem
 
 # Cell magics whose body is Python that runs in this kernel; all others hand the cell to something else.
@@ -136,15 +136,26 @@ class NotebookDocument(Document):
     def _changes(self, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
         """The edits in offsets of the file's text, in order. Raises FixRefused where one leaves its cell."""
         changes = []
-        for edit in sorted(edits, key=lambda edit: edit.span):
+        for edit in sorted(self.fitted(edits), key=lambda edit: edit.span):
             index = self._cell_at(edit.span.start.row)
-            end = edit.span.end
-            if not self.shows_same_cell(edit.span.start.row, end.row):
-                if end.column != 1 or end.row != self.firsts[index] + len(self._sources[index]):
-                    raise FixRefused("the edit reaches over the end of a cell")
-                end = Position(end.row - 1, len(self._sources[index][-1]) + 1)
-            changes.append(self._change(self.cells[index], self.firsts[index], edit, end))
+            if not self.shows_same_cell(edit.span.start.row, edit.span.end.row):
+                raise FixRefused("the edit reaches over the end of a cell")
+            changes.append(self._change(self.cells[index], self.firsts[index], edit, edit.span.end))
         return changes
+
+    def fitted(self, edits: Sequence[Edit]) -> list[Edit]:
+        return [self._fitted(edit) for edit in edits]
+
+    def _fitted(self, edit: Edit) -> Edit:
+        """An edit that takes in a cell's last line end, which a notebook does not write, ends before it instead."""
+        start, end = edit.span.start, edit.span.end
+        index = self._cell_at(start.row)
+        last = self.firsts[index] + len(self._sources[index]) - 1
+        if end != Position(last + 1, 1) or edit.content:
+            return edit
+        if start.column == 1 and start.row > self.firsts[index]:
+            start = Position(start.row - 1, len(self._sources[index][start.row - 1 - self.firsts[index]]) + 1)
+        return Edit("", Span(start, Position(last, len(self._sources[index][-1]) + 1)))
 
     def _change(self, cell: Cell, first: int, edit: Edit, end_position: Position) -> tuple[int, int, str]:
         """Offsets in the file's text and what goes between them."""
@@ -235,7 +246,7 @@ class _Reader:
     def code_cells(self) -> Iterator[Cell]:
         document, end = self._decoder.raw_decode(self._text, self._skip(0))
         if self._skip(end) != len(self._text):
-            raise json.JSONDecodeError("Extra data", self._text, end)
+            raise json.JSONDecodeError("Extra data", self._text, self._skip(end))
         if not isinstance(document, dict):
             raise NotJson("the file is not a notebook: its JSON is not an object", Position(1, 1))
         if not is_python(document):
@@ -350,7 +361,7 @@ def without_magics(source: str) -> str:
     state = _Lexer()
     index = 0
     for index, row in enumerate(rows):
-        if not row.strip():
+        if not row.strip() or row.lstrip().startswith("#"):
             kept.append(row)
             continue
         if row.lstrip().startswith("%%"):

@@ -75,6 +75,7 @@ class Run:
     suppressed: int = 0
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)  # fixes that were not made, and why
     seconds: dict[str, float] = field(default_factory=dict)
     file_seconds: dict[str, float] = field(default_factory=dict)
     files: int = 0

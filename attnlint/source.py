@@ -80,6 +80,10 @@ class Document:
         """The file's bytes with the edits made. Raises FixRefused where that cannot be done without other changes."""
         raise FixRefused("this kind of file cannot be edited")
 
+    def fitted(self, edits: Sequence[Edit]) -> list[Edit]:
+        """The edits as this kind of file can take them."""
+        return list(edits)
+
     def shows_same_cell(self, first: int, second: int) -> bool:
         """Whether two program rows belong to one piece of the file as its user sees it."""
         return True
