@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
+from attnlint.engine.polarity import FUTURE, PAST
 from attnlint.engine.roles import code
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Argument, Bool, NoneValue, Tensor
@@ -84,7 +85,7 @@ class SdpaCausalAndMask(Rule):
         if isinstance(mask, Argument) and isinstance(mask.default, NoneValue):
             return  # whoever calls it may never give one
         origin = record.argument_origins.get("attn_mask") or record.softmax
-        built = isinstance(mask, Tensor) and "triangle" in mask.notes and mask.shape.rank == 2
+        built = isinstance(mask, Tensor) and _is_causal(mask)
         fix = (
             Fix("safe", "Leave it to is_causal", (edits.replace(origin, "None"),)) if built and isinstance(origin.node, cst.Name) else None
         )
@@ -94,3 +95,10 @@ class SdpaCausalAndMask(Rule):
             f"`{record.kernel}` is causal and gets the mask `{code(origin)}` as well: merge them into one mask, or leave one out",
             fix,
         )
+
+
+def _is_causal(mask: Tensor) -> bool:
+    """A plain triangle that hides the future: True at the past, or minus infinity in the future."""
+    if mask.shape.rank != 2 or mask.factors or mask.masks:
+        return False
+    return PAST in mask.notes if mask.dtype == "bool" else "full" in mask.notes and FUTURE in mask.notes

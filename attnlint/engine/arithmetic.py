@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from attnlint.engine import tensors
+from attnlint.engine import polarity, tensors
 from attnlint.engine.algebra import CONFIG, LEARNED, OPAQUE, Monomial, Symbol, add, subtract
 from attnlint.engine.values import (
     Argument,
@@ -158,7 +158,7 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
         tensor = a if isinstance(a, Tensor) else b
         assert isinstance(tensor, Tensor)
         key = tensor.content.key if isinstance(tensor.content, Leaf) else engine.fresh("mask")
-        return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=tensor.notes & MASK_NOTES)
+        return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=(tensor.notes & MASK_NOTES) | polarity.of_comparison(operator, a, b))
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value.is_number and b.value.is_number:
             x, y = a.value.coefficient, b.value.coefficient
@@ -233,7 +233,9 @@ def _is_matrix(tensor: Tensor) -> bool:
     return len(wide) > 3
 
 
-def _looks_scalar(value: Argument) -> bool:
+def _looks_scalar(engine: Engine, value: Argument) -> bool:
+    if value.key in engine.dims:  # the size of an axis elsewhere
+        return True
     if value.hint == "scalar" or value.kind == CONFIG:
         return not MASK_NAME.search(value.name)
     if value.hint == "tensor":
@@ -268,7 +270,7 @@ def _product(
     engine: Engine, tensor: Tensor, other: Value, division: bool, node: cst.CSTNode, tensor_node: cst.CSTNode | None, other_node: cst.CSTNode | None
 ) -> Value:
     """`tensor * other` or `tensor / other`."""
-    if isinstance(other, Argument) and _looks_scalar(other):
+    if isinstance(other, Argument) and _looks_scalar(engine, other):
         scalar = engine.as_scalar(other)
         return scaled(engine, tensor, scalar, node, other_node, division) if scalar is not None else tensor
     if isinstance(other, Argument):
@@ -374,7 +376,7 @@ def total(
         return tensors.sum_of(engine, left, right, minus, node)
     tensor, other = (left, right) if isinstance(left, Tensor) else (right, left)
     assert isinstance(tensor, Tensor)
-    if isinstance(other, Argument) and not _looks_scalar(other):
+    if isinstance(other, Argument) and not _looks_scalar(engine, other):
         term = engine.as_tensor(other, right_node if tensor is left else left_node)
         if term is not None:
             pair = (tensor, term) if tensor is left else (term, tensor)
@@ -383,9 +385,8 @@ def total(
         term = engine.opaque_tensor(other.reason, node=node)
         pair = (tensor, term) if tensor is left else (term, tensor)
         return tensors.sum_of(engine, pair[0], pair[1], minus, node)
-    if is_mask(tensor):
-        # 1 - mask is a mask again; the sign does not matter to what it is
-        return tensor
+    if is_mask(tensor):  # 1 - mask is a mask again
+        return tensor.but(notes=polarity.flipped(tensor.notes) if tensor is right and minus else polarity.without(tensor.notes))
     if not isinstance(left, Tensor) and minus:
         return scaled(engine, tensor, Scalar(Monomial.number(-1)), node, None, False)
     return tensor  # a constant added to every logit does not change softmax

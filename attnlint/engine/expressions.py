@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from attnlint.engine import arithmetic
+from attnlint.engine import arithmetic, polarity
 from attnlint.engine.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.engine.shapes import axis_of, materialise, select, unsqueeze, with_rank
 from attnlint.engine.state import Engine
@@ -220,7 +220,7 @@ class Expressions(Engine):
         if isinstance(node.operator, cst.Minus):
             return self.distribute((value,), lambda option: arithmetic.negate(self, option, node))
         if isinstance(node.operator, cst.BitInvert):
-            return value
+            return self.distribute((value,), _inverted)
         return value
 
     def _eval_Comparison(self, node: cst.Comparison) -> Value:
@@ -395,7 +395,7 @@ class Expressions(Engine):
         if isinstance(value, (Items, SequenceValue, Text, ShapeOf)):
             return Bound(value, name)
         if isinstance(value, Scalar):
-            return Bound(value, name)
+            return value if name == "value" else Bound(value, name)  # a size of TensorFlow 1 holds its number
         if isinstance(value, Function) and name == "__name__":
             return Text(value.qualname.rpartition(".")[2])
         if isinstance(value, Partial) and name == "func":
@@ -807,6 +807,11 @@ def key_text(value: Value) -> str | None:
         return value.value
     number = whole_number(value)
     return str(number) if number is not None else None
+
+
+def _inverted(value: Value) -> Value:
+    """`~mask`: the opposite mask."""
+    return value.but(notes=polarity.flipped(value.notes)) if isinstance(value, Tensor) and value.notes & polarity.NOTES else value
 
 
 def named(value: Value, name: str) -> Value:

@@ -143,7 +143,7 @@ def softmax(engine: Interpreter, layer: Layer, arguments: list[Value], keywords:
     if mask is not None and mask is not NONE:
         from attnlint.engine.values import Mask
 
-        tensor = tensors.masked(engine, tensor, Mask("fill", Scalar(Monomial.number(-1e9)), engine.origin(node), mask), node)
+        tensor = tensors.masked(engine, tensor, Mask("where", Scalar(Monomial.number(-1e9)), engine.origin(node), mask), node)
     return tensors.softmax(
         engine,
         tensor,

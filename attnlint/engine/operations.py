@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from attnlint.engine import arithmetic, equations, scrambles, shapes, tensors
+from attnlint.engine import arithmetic, equations, polarity, scrambles, shapes, tensors
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.engine.expressions import exponent_of, whole_number
 from attnlint.engine.values import (
@@ -224,7 +224,19 @@ def passthrough_argument(engine: Interpreter, call: Call) -> Value:
 
 def boolean(engine: Interpreter, call: Call) -> Value:
     tensor = call.tensor()
-    return Tensor(tensor.shape, Leaf("constant", engine.fresh("mask")), name=tensor.name, dtype="bool", history=tensor.history)
+    operator = _COMPARISONS.get(call.name)
+    notes = polarity.flipped(tensor.notes) if call.name in ("logical_not", "bitwise_not") else frozenset[str]()
+    if operator is not None:
+        notes = polarity.of_comparison(operator, tensor, call.values.get("other", NONE))
+    kept = (notes & polarity.NOTES) | (tensor.notes & arithmetic.MASK_NOTES)
+    return Tensor(tensor.shape, Leaf("constant", engine.fresh("mask")), name=tensor.name, dtype="bool", history=tensor.history, notes=kept)
+
+
+_COMPARISONS = {
+    **{"eq": "Equal", "ne": "NotEqual", "lt": "LessThan", "gt": "GreaterThan", "le": "LessThanEqual", "ge": "GreaterThanEqual"},
+    **{"equal": "Equal", "not_equal": "NotEqual", "less": "LessThan", "greater": "GreaterThan"},
+    **{"less_equal": "LessThanEqual", "greater_equal": "GreaterThanEqual", "less_than": "LessThan", "greater_than": "GreaterThan"},
+}
 
 
 def nothing(engine: Interpreter, call: Call) -> Value:
@@ -592,7 +604,12 @@ def _swapped(engine: Interpreter, tensor: Tensor, i: int, j: int, call: Call) ->
     if shape.lead is not None and (i >= 0 or j >= 0):
         # axes counted from the front of an unknown rank: the usual rank, or the least that has them
         shape = ranked(engine, shape, shapes.usual_rank(shape, max(i, j, len(shape.axes) - 1) + 1))
-    return _reshaped(engine, tensor, shapes.swap(shape, i, j), call)
+    return _turned(_reshaped(engine, tensor, shapes.swap(shape, i, j), call))
+
+
+def _turned(tensor: Tensor) -> Tensor:
+    """A transposed triangle may be the other one."""
+    return tensor.but(notes=polarity.without(tensor.notes)) if tensor.notes & polarity.NOTES else tensor
 
 
 def swap_axes(engine: Interpreter, call: Call) -> Value:
@@ -617,7 +634,7 @@ def _permuted(engine: Interpreter, tensor: Tensor, order: list[int], call: Call)
         shape = ranked(engine, shape, len(order))
     if tensor.shape.lead is not None and isinstance(tensor.content, Leaf):
         engine.learn_rank(tensor, shape)
-    return _reshaped(engine, tensor, shapes.permute(shape, order), call)
+    return _turned(_reshaped(engine, tensor, shapes.permute(shape, order), call))
 
 
 def permute(engine: Interpreter, call: Call) -> Value:
@@ -636,7 +653,7 @@ def reverse_axes(engine: Interpreter, call: Call) -> Value:
     if shape.lead is not None:
         return _swapped(engine, tensor, -1, -2, call).but(notes=tensor.notes | {"T"})
     rank = shape.rank or 0
-    result = _reshaped(engine, tensor, shapes.permute(shape, list(reversed(range(rank)))), call)
+    result = _turned(_reshaped(engine, tensor, shapes.permute(shape, list(reversed(range(rank)))), call))
     return result.but(notes=result.notes | {"T"}) if rank != 2 else result
 
 
@@ -1041,7 +1058,7 @@ def gather(engine: Interpreter, call: Call) -> Value:
             if 0 <= position < len(full.axes):
                 size = Monomial.of(Symbol(engine.fresh("picked"), "picked", AXIS))
                 shape = shapes.Shape((*full.axes[:position], shapes.sized(size, engine.fresh("picked")), *full.axes[position + 1 :]), full.lead)
-    return _reshaped(engine, tensor, shape, call)
+    return _turned(_reshaped(engine, tensor, shape, call))
 
 
 def pad(engine: Interpreter, call: Call) -> Value:
@@ -1111,7 +1128,7 @@ def rearrange(engine: Interpreter, call: Call) -> Value:
     shape = function(pattern.value, tensor.shape, sizes, engine.facts)
     if call.settings["kind"] == "reduce" and isinstance(tensor.content, (Elementwise, Exponential)):
         return engine.opaque_tensor("a reduction by einops", node=call.node, shape=shape)
-    return _reshaped(engine, tensor, shape, call)
+    return _turned(_reshaped(engine, tensor, shape, call))
 
 
 # --- reductions
@@ -1224,7 +1241,7 @@ def where(engine: Interpreter, call: Call) -> Value:
         return Unknown("a choice between numbers")
     if interest_second > interest_first or first is None:
         assert second is not None
-        return tensors.masked(engine, second, Mask("where", a, engine.origin(call.node), mask), call.node)
+        return tensors.masked(engine, second, Mask("fill", a, engine.origin(call.node), mask), call.node)
     return tensors.masked(engine, first, Mask("where", b, engine.origin(call.node), mask), call.node)
 
 
@@ -1234,7 +1251,8 @@ def triangle(engine: Interpreter, call: Call) -> Value:
     if tensors.products_of(tensor) or isinstance(tensor.content, Weights):
         return tensors.masked(engine, tensor, Mask("triangle", Scalar(Monomial.number(0)), engine.origin(call.node)), call.node)
     name = tensor.name or "triangle mask"
-    return tensors.then(engine, tensor, call.node, name=name if arithmetic.MASK_NAME.search(name) else "triangle mask", notes=tensor.notes | {"triangle"})
+    points = polarity.of_triangle(call.name, call.integer("diagonal", 0)) if tensor.notes & {"ones", "ones_like", "full"} else frozenset[str]()
+    return tensors.then(engine, tensor, call.node, name=name if arithmetic.MASK_NAME.search(name) else "triangle mask", notes=tensor.notes | {"triangle"} | points)
 
 
 # --- creation
