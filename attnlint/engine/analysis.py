@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from attnlint.engine.algebra import Facts
+from attnlint.engine.algebra import PARAMETER, Facts
 from attnlint.engine.calls import FORWARD_METHODS
 from attnlint.engine.interpreter import Interpreter
 from attnlint.engine.judge import judge
@@ -15,7 +15,7 @@ from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope, Statement, Unit
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.state import BudgetExceeded, Frame
-from attnlint.engine.values import ClassValue, Function, Instance, Leaf
+from attnlint.engine.values import Argument, ClassValue, Function, Instance, Items, Leaf, ShapeOf, Value
 
 # words of a definition that may hold a site itself
 HOLDS = re.compile(
@@ -137,15 +137,30 @@ class Analysis:
             instance.prepared = False
             name = function.qualname.rpartition(".")[2]
             if name in FORWARD_METHODS:
-                self._build(instance)
+                self._build(instance, function)
             interpreter.call_function(function, [], {}, None, instance if function.kind != "class" else cls, standalone=True)  # type: ignore[arg-type]
 
-    def _build(self, instance: Instance) -> None:
-        """Keras: the variables of `build` exist before `call`."""
+    def _build(self, instance: Instance, forward: Function) -> None:
+        """Keras: the variables of `build` exist before `call`, made for the shape of its first argument."""
         build = self.interpreter.find_method(instance.cls, "build")
         if build is not None and self.interpreter.find_method(instance.cls, "call") is not None:
             instance.prepared = True
-            self.interpreter.call_function(build, [], {}, None, instance, standalone=True)
+            shape = self._input_shape(build, forward)
+            self.interpreter.call_function(build, [shape] if shape is not None else [], {}, None, instance, standalone=True)
+
+    def _input_shape(self, build: Function, forward: Function) -> Value | None:
+        """The shape of what `call` is given first; a list of shapes where it takes a list apart."""
+        interpreter = self.interpreter
+        built, called = interpreter.parameters_of(build)[1:2], interpreter.parameters_of(forward)[1:2]
+        if not built or not called:
+            return None
+        key = f"{forward.scope.path}:{forward.qualname}.{called[0]}"
+        text = interpreter.function_text(build)
+        if re.search(rf"{re.escape(built[0])}\[\d\]\[", text):
+            items = (Argument(f"{called[0]}[{i}]", f"{key}[{i}]", PARAMETER, "tensor") for i in range(4))
+            return Items(tuple(ShapeOf(tensor) for item in items if (tensor := interpreter.as_tensor(item)) is not None))
+        tensor = interpreter.as_tensor(Argument(called[0], key, PARAMETER, "tensor"))
+        return ShapeOf(tensor) if tensor is not None else None
 
     def _methods(self, cls: ClassValue) -> list[Function]:
         """Methods to enter: those that call others come first, so that helpers are met with arguments bound."""

@@ -246,6 +246,8 @@ def _looks_scalar(engine: Engine, value: Argument) -> bool:
 def scaled(engine: Engine, tensor: Tensor, scalar: Scalar, node: cst.CSTNode | None, operand: cst.CSTNode | None, division: bool, via: str = "multiply") -> Tensor:
     """The tensor times (or divided by) a scalar, which it keeps as one more factor."""
     value = scalar.value.power(_MINUS_ONE) if division else scalar.value
+    if division and (note := tensors.sum_note(engine, scalar.value)) in tensor.notes:
+        return tensors.then(engine, tensor, node, notes=tensor.notes - {note})
     factor = Factor(
         value,
         engine.origin(operand),

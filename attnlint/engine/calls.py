@@ -39,6 +39,7 @@ from attnlint.engine.values import (
 )
 
 FORWARD_METHODS = ("forward", "call", "__call__", "construct")
+BASE_LAYER = "<base layer>"  # the attribute that holds what a derived layer inherits
 _TENSOR_ANNOTATION = re.compile(r"Tensor|ndarray|Array\b|Float\[|Num\[|Variable")
 _SCALAR_ANNOTATION = re.compile(r"\b(int|float|bool|str)\b")
 
@@ -378,6 +379,15 @@ class Calls(Expressions):
         finally:
             self.frames.pop()
 
+    def base_layer(self, cls: ClassValue, after: ClassValue | None = None) -> str | None:
+        """The framework's layer that a class is derived from, where the tables know it: `class Scaled(nn.Linear)`."""
+        order = self.lineage(cls)
+        order = order[order.index(after) + 1 :] if after in order else order
+        return next((base.name for base in order if isinstance(base, External) and self.knows_layer(base.name)), None)
+
+    def knows_layer(self, dotted: str) -> bool:
+        raise NotImplementedError
+
     def find_method(self, cls: ClassValue, name: str, after: ClassValue | None = None) -> Function | None:
         order = self.lineage(cls)
         if after is not None:
@@ -393,6 +403,8 @@ class Calls(Expressions):
         initialiser = self.find_method(cls, "__init__")
         if initialiser is not None:
             self.call_function(initialiser, arguments, keywords, node, instance, standalone)
+        elif (base := self.base_layer(cls)) is not None and node is not None:
+            instance.attributes[BASE_LAYER] = self.call(External(base), arguments, keywords, node)
         else:
             self._bind_fields(instance, arguments, keywords, standalone)
         for hook in ("__post_init__", "setup"):
@@ -447,6 +459,11 @@ class Calls(Expressions):
                 return self.make_class(ancestor.inner[name], ancestor.scope, ancestor.unit, ancestor.closure, f"{ancestor.qualname}.{name}")
         if name == "__class__":
             return value.cls
+        held = value.attributes.get(BASE_LAYER)
+        if held is not None and isinstance(node, cst.Attribute):
+            found = self._attribute(held, name, node)
+            if not isinstance(found, Bound):
+                return found
         if name == "training":
             return External("module.training")
         if self.is_module_method(name):
@@ -479,7 +496,10 @@ class Calls(Expressions):
                 return self.call_function(method, [], {}, node, value.receiver)
             return BoundMethod(method, value.receiver)
         if name == "__init__":
-            return Native(lambda *arguments: NONE, "super().__init__")
+            known = self.base_layer(value.receiver.cls, value.after)
+            return Bound(value.receiver, f"super:{known}") if known is not None else Native(lambda *arguments: NONE, "super().__init__")
+        if name in FORWARD_METHODS and (held := value.receiver.attributes.get(BASE_LAYER)) is not None:
+            return held
         if self.is_module_method(name):
             return Bound(value.receiver, name)
         if name in ("build", "setup"):
@@ -618,6 +638,9 @@ class Calls(Expressions):
             if method is not None:
                 self.prepare(instance, arguments, node)
                 return self.call_function(method, arguments, keywords, node, instance)
+        held = instance.attributes.get(BASE_LAYER)
+        if held is not None:
+            return self.call(held, arguments, keywords, node)
         return self.call_unknown(instance.cls.name, arguments, keywords, node, f"`{instance.cls.name}` defines no forward", instance)
 
     def prepare(self, instance: Instance, arguments: Sequence[Value], node: cst.CSTNode | None) -> None:

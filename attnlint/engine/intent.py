@@ -22,6 +22,8 @@ _INITIALISER = re.compile(
     re.I,
 )
 
+_BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
+
 
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:
     """The reason why an unscaled product is meant, or None."""
@@ -45,6 +47,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     owner = record.owner
     if owner is not None and _SCALE_COMMENT.search(owner.unit.code(owner.node)):
         return "a comment says so"
+    if owner is not None and _BUCKETS.search(owner.unit.code(owner.node)):
+        return "learned biases of position buckets, as in T5, which folds the scale into its initialisation"
     if _INITIALISER.search(text):
         return "the factor is folded into the initialisation"
     return None

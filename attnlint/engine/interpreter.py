@@ -11,6 +11,7 @@ import libcst as cst
 
 from attnlint.engine import arithmetic, layers, shapes, tensors
 from attnlint.engine.algebra import CONFIG, Monomial
+from attnlint.engine.calls import BASE_LAYER
 from attnlint.engine.expressions import key_text
 from attnlint.engine.operations import Call, Op, bind
 from attnlint.engine.sites import SiteRecord
@@ -67,6 +68,10 @@ class Interpreter(Statements):
     def knows_external(self, dotted: str) -> bool:
         name = REGISTRY.canonical(dotted)
         return name in REGISTRY.functions or name in REGISTRY.layers or name in REGISTRY.kernels
+
+    def knows_layer(self, dotted: str) -> bool:
+        row = REGISTRY.layers.get(REGISTRY.canonical(dotted))
+        return row is not None and row[0].kind != "parameter"
 
     def is_tensor_method(self, name: str) -> bool:
         return name in REGISTRY.methods or name in REGISTRY.properties
@@ -154,6 +159,9 @@ class Interpreter(Statements):
             if row is not None:
                 return self._operate(name, row, [receiver, *arguments], keywords, node, receiver_node)
             return self.opaque_tensor(f"the method `{name}` of a tensor is not followed", node=node)
+        if isinstance(receiver, Instance) and name.startswith("super:"):
+            receiver.attributes[BASE_LAYER] = self.call_external(External(name.removeprefix("super:")), arguments, keywords, node)
+            return NONE
         if isinstance(receiver, Instance):
             row = REGISTRY.module_methods.get(name)
             if row is not None:
@@ -378,6 +386,7 @@ class Interpreter(Statements):
         value = self.as_tensor(values.get("value", Unknown("no value")), nodes.get("value"))
         if query is None or key is None:
             return self.opaque_tensor(f"the operands of {name} are not followed", node=node)
+        query, key = tensors.as_operand(self, query), tensors.as_operand(self, key)
         found_q, found_k = shapes.axis_of(query.shape, -1), shapes.axis_of(key.shape, -1)
         axis_q = found_q[1] if found_q is not None else shapes.UNIT
         axis_k = found_k[1] if found_k is not None else shapes.UNIT

@@ -6,6 +6,7 @@ A table row is an `Op`: a meaning and the parameters of the call. Every meaning 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -1128,7 +1129,21 @@ def rearrange(engine: Interpreter, call: Call) -> Value:
     shape = function(pattern.value, tensor.shape, sizes, engine.facts)
     if call.settings["kind"] == "reduce" and isinstance(tensor.content, (Elementwise, Exponential)):
         return engine.opaque_tensor("a reduction by einops", node=call.node, shape=shape)
-    return _turned(_reshaped(engine, tensor, shape, call))
+    result = _turned(_reshaped(engine, tensor, shape, call))
+    size = _summed_size(pattern.value, sizes, call.values.get("reduction"))
+    return result if size is None else result.but(notes=result.notes | {tensors.sum_note(engine, size)})
+
+
+def _summed_size(pattern: str, sizes: dict[str, Monomial], reduction: Value | None) -> Monomial | None:
+    """How many items an einops sum adds up, where the sizes of all the axes that it drops are given."""
+    if not isinstance(reduction, Text) or reduction.value != "sum":
+        return None
+    before, _, after = pattern.partition("->")
+    dropped = [sizes.get(name) for name in _AXIS_NAME.findall(before) if name not in _AXIS_NAME.findall(after)]
+    return shapes.product(size for size in dropped if size is not None) if dropped and all(size is not None for size in dropped) else None
+
+
+_AXIS_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 # --- reductions

@@ -21,6 +21,7 @@ from attnlint.engine.values import (
     Mapping,
     Mask,
     Path,
+    Rest,
     Scalar,
     Sequence as SequenceValue,
     ShapeOf,
@@ -192,6 +193,8 @@ class Statements(Calls):
         """`count` values from one."""
         if isinstance(value, Items):
             items = list(value.items)
+            if star is None and len(items) - 1 <= count and sum(1 for item in items if isinstance(item, Rest)) == 1:
+                items = self._filled(items, count)
             if star is not None and len(items) >= count - 1:
                 behind = count - star - 1
                 middle = Items(tuple(items[star : len(items) - behind]), True)
@@ -202,7 +205,7 @@ class Statements(Calls):
         if isinstance(value, ShapeOf):
             return self._unpack_shape(value, count, star)
         if isinstance(value, Argument) and star is None:
-            return [self.item(value, Scalar(Monomial.number(i)), cst.Name(value.name.split("[")[0].split(".")[-1] or "x")) for i in range(count)]
+            return [self.item(value, Scalar(Monomial.number(i)), cst.Name("x")) for i in range(count)]
         if isinstance(value, Tensor):
             found = self.item_of(value)
             return [found for _ in range(count)]
@@ -212,6 +215,25 @@ class Statements(Calls):
             items = self.layer_items(value) or []
             return [*items[:count], *(Unknown("an item of a layer list") for _ in range(count - len(items)))]
         return [Unknown(value.reason if isinstance(value, Unknown) else "an item of what is unpacked") for _ in range(count)]
+
+    def _filled(self, items: list[Value], count: int) -> list[Value]:
+        """`b, n, c, h = *x.shape, heads`: the number of targets says how many axes x has."""
+        from attnlint.engine.operations import ranked
+        from attnlint.engine.shapes import Shape
+
+        place = next(i for i, item in enumerate(items) if isinstance(item, Rest))
+        rest = items[place]
+        assert isinstance(rest, Rest)
+        missing = count - (len(items) - 1)
+        if rest.drop or not rest.key or missing == 0:
+            sizes: list[Value] = [Scalar(self.opaque_symbol(None, f"a size of {rest.key}")) for _ in range(missing)]
+            return [*items[:place], *sizes, *items[place + 1 :]]
+        for name, held in list(self.frame.locals.items()):
+            known = self.as_tensor(held) if isinstance(held, (Tensor, Argument)) else None
+            if known is not None and known.shape.lead == rest.key:
+                self.frame.locals[name] = known.but(shape=ranked(self, known.shape, missing + len(known.shape.axes)))
+        shape = ranked(self, Shape((), rest.key), missing)
+        return [*items[:place], *(Scalar(axis.size) for axis in shape.axes), *items[place + 1 :]]
 
     def _unpack_shape(self, value: ShapeOf, count: int, star: int | None) -> list[Value]:
         tensor = value.tensor

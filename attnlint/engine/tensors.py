@@ -97,7 +97,7 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
             product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
             engine.projections[leaf.key] = product
             return Tensor(contraction.shape, leaf, factors=(*weight.factors, *_plain(data)), history=(*data.history, *history))
-    a, b = _as_operand(engine, a), _as_operand(engine, b)
+    a, b = as_operand(engine, a), as_operand(engine, b)
     product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
     engine.note_product(product)
     return Tensor(told_apart(contraction.shape), product, history=history)
@@ -135,7 +135,7 @@ def _plain(data: Tensor) -> tuple:
     return ()
 
 
-def _as_operand(engine: Engine, tensor: Tensor) -> Tensor:
+def as_operand(engine: Engine, tensor: Tensor) -> Tensor:
     """A product of plain tensors, multiplied again, is the projection of a query or key."""
     if isinstance(tensor.content, Product) and not tensor.masks:
         product = tensor.content
@@ -303,6 +303,11 @@ def _joined_kind(parts: Iterable[Tensor]) -> str:
         if kind in kinds:
             return kind
     return "opaque"
+
+
+def sum_note(engine: Engine, size: Monomial) -> str:
+    """What a sum over so many items leaves on its tensor: divided by their number it is a mean, which scales nothing."""
+    return f"sum over {engine.facts.normalise(size)}"
 
 
 # --- non-linear functions, norms and roots

@@ -101,7 +101,7 @@ TRANSFORMS: dict[str, Op] = {
 
 METHODS: dict[str, Op] = {
     **numpy.METHODS,
-    "at": _SAME,
+    "split": numpy.FUNCTIONS["split"],
     "set": op(o.identity, "input other"),
     "block_until_ready": _SAME,
 }

@@ -7,6 +7,7 @@ from fractions import Fraction
 from attnlint.engine import operations as o
 from attnlint.engine import transforms as t
 from attnlint.engine.operations import Op, op
+from attnlint.frameworks import numpy
 from attnlint.frameworks.table import LayerRow, Table, layer
 
 _ELEMENT = op(o.elementwise, "input other")
@@ -159,6 +160,7 @@ TABLE = Table(
     roots={
         "tensorflow": ROOT,
         "tensorflow.math": MATH,
+        "tensorflow.experimental.numpy": numpy.FUNCTIONS,
         "tensorflow.linalg": LINALG,
         "tensorflow.nn": NN,
         "tensorflow.random": RANDOM,
