@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
+
+from attnlint.reports.escape import json_text
 
 if TYPE_CHECKING:
     from attnlint.config import Settings
@@ -36,11 +37,11 @@ def render_findings(diagnostics: Sequence[Diagnostic], settings: Settings, colou
         case "json":
             from attnlint.reports.json_format import finding_object
 
-            yield json.dumps([finding_object(one) for one in diagnostics], indent=2)
+            yield json_text([finding_object(one) for one in diagnostics], 2)
         case "json-lines":
             from attnlint.reports.json_format import finding_object
 
-            yield from (json.dumps(finding_object(one)) for one in diagnostics)
+            yield from (json_text(finding_object(one)) for one in diagnostics)
         case name:
             from importlib import import_module
 
@@ -61,9 +62,9 @@ def render_sites(run: Run, settings: Settings, colour: bool) -> Iterator[str]:
         return
     match settings.output_format:
         case "json":
-            yield json.dumps([site_object(one) for one in run.sites], indent=2)
+            yield json_text([site_object(one) for one in run.sites], 2)
         case "json-lines":
-            yield from (json.dumps(site_object(one)) for one in run.sites)
+            yield from (json_text(site_object(one)) for one in run.sites)
         case "full" | "concise":
             from attnlint.reports import text
 
@@ -111,9 +112,9 @@ def _site_statistics(run: Run, output_format: str) -> Iterator[str]:
 
 def _json_rows(rows: Sequence[dict[str, Any]], output_format: str) -> Iterator[str]:
     if output_format == "json":
-        yield json.dumps(list(rows), indent=2)
+        yield json_text(list(rows), 2)
     else:
-        yield from (json.dumps(row) for row in rows)
+        yield from (json_text(row) for row in rows)
 
 
 def emit(lines: Iterable[str], output_file: str | None) -> None:

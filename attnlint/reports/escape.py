@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 # Control characters (terminal escapes begin with them), line separators, and the marks that reorder text.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]|##(?=\\[)")
@@ -23,6 +25,11 @@ def visible(text: str, tab: str | None = None) -> str:
         return _escape(char)
 
     return _UNSAFE.sub(spelled, text)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """The value as JSON in ASCII, in which no CI log finds a command."""
+    return json.dumps(value, indent=indent).replace("##[", "#\\u0023[")
 
 
 def xml_safe(text: str) -> str:

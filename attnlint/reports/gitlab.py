@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnlint.baseline import statement_text
+from attnlint.reports.escape import json_text
 
 if TYPE_CHECKING:
     from attnlint.session import Diagnostic
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def document(diagnostics: Sequence[Diagnostic]) -> str:
     """The report. Fingerprints are of path, code and statement, numbered where these are the same."""
-    return json.dumps(_entries(diagnostics), indent=2)
+    return json_text(_entries(diagnostics), 2)
 
 
 def _entries(diagnostics: Sequence[Diagnostic]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from urllib.parse import quote
 
 from attnlint._version import __version__
 from attnlint.model import Position
-from attnlint.reports.escape import visible
+from attnlint.reports.escape import json_text, visible
 from attnlint.reports.gitlab import fingerprint
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def document(diagnostics: Sequence[Diagnostic]) -> str:
         "originalUriBaseIds": {"SRCROOT": {"uri": _file_uri(os.getcwd()) + "/"}},
         "results": [_result(one, codes, seen) for one in diagnostics],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, 2)
 
 
 def _rule(rule: RuleMeta) -> dict[str, Any]:

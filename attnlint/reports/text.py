@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -39,7 +40,10 @@ class Style:
 
 def where(path: str, cell: int | None, row: int, column: int) -> str:
     """`path:row:column`, with the cell between where there is one."""
-    return f"{visible(path)}:" + (f"cell {cell}:" if cell is not None else "") + f"{row}:{column}"
+    shown = visible(path)
+    if shown.lstrip().startswith("::"):  # a CI log would take the line for a command
+        shown = os.path.join(os.curdir, shown)
+    return f"{shown}:" + (f"cell {cell}:" if cell is not None else "") + f"{row}:{column}"
 
 
 def head(one: Diagnostic, style: Style) -> str:

@@ -56,16 +56,14 @@ def test_a_finding_names_cell_row_and_column(attnlint, tmp_path):
 
 def test_one_attention_over_several_cells(attnlint, tmp_path):
     script = [
-        "import torch\nimport torch.nn as nn\nd_model, heads = 512, 8\nhead_dim = d_model // heads\n",
-        "x = torch.randn(2, 10, d_model)\nwq, wk = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)\n",
-        "q = wq(x).view(2, 10, heads, head_dim).transpose(1, 2)\nk = wk(x).view(2, 10, heads, head_dim).transpose(1, 2)\n",
-        "%time scores = q @ k.transpose(-2, -1)\n",
-        "scores = q @ k.transpose(-2, -1) / d_model ** 0.5\n",
-        "weights = torch.softmax(scores, dim=-1)\n",
+        "import torch\nfrom torch import nn\n",
+        "%%time\ndef attend(q, k, v, scale):\n    weights = torch.softmax(q @ k.transpose(-2, -1) * scale, dim=-1)\n    return weights @ v\n",
+        "!nvidia-smi\n",
+        FAULTY[FAULTY.index("class") : FAULTY.index("        energy")] + "        return attend(q, k, v, self.embed_size ** -0.5)\n",
     ]
     (tmp_path / "n.ipynb").write_bytes(dump(notebook([code(part) for part in script])))
     found = attnlint("n.ipynb", "--output-format", "json").json
-    assert [(one["code"], one["cell"]) for one in found] == [("ATT102", 5)]
+    assert [(one["code"], one["cell"]) for one in found] == [("ATT102", 4)]
 
 
 def test_nbformat_3(attnlint, tmp_path):
