@@ -153,7 +153,7 @@ def _add_config(commands: Any) -> None:
     config.add_argument(
         "path", nargs="?", default=".", metavar="PATH", help="file or folder whose settings to print (default: the current folder)"
     )
-    config.add_argument("--output-format", choices=("text", "json"), default="text")
+    config.add_argument("--output-format", dest="form", choices=("text", "json"), default="text")
     config.add_argument("--schema", action="store_true", help="print the JSON schema of the settings")
     config.add_argument("--config", action="append", metavar="FILE", help="configuration file, or a setting such as 'preview = true'")
     config.add_argument("--isolated", action="store_true", help="read no configuration file")

@@ -413,7 +413,7 @@ def config(options: argparse.Namespace) -> int:
         raise ConfigError(f"{options.path}: no such file or directory")
     settings = _resolver(options).for_directory(path if os.path.isdir(path) else os.path.dirname(path))
     values = as_json(settings)
-    if options.output_format == "json":
+    if options.form == "json":
         print(json.dumps({"source": settings.source, "settings": values}, indent=2))
         return 0
     print(f"# from {settings.source or 'defaults'}")

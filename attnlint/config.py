@@ -235,7 +235,8 @@ def read_file(path: str, required: bool = False, seen: tuple[str, ...] = ()) -> 
             data = file.read()
     except OSError as error:
         if required or seen:
-            raise ConfigError(f"{path}: cannot read the configuration file: {(error.strerror or str(error)).lower()}") from None
+            by = f"{seen[-1]}: `extend`: " if seen else ""
+            raise ConfigError(f"{by}{path}: cannot read the configuration file: {(error.strerror or str(error)).lower()}") from None
         return None
     is_pyproject = os.path.basename(path) == "pyproject.toml"
     if is_pyproject and not required and not seen and b"attnlint" not in data:
