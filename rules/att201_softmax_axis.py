@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.roles import Placement, argument, code, placement, roles, ways
+from attnlint.engine.roles import Placement, argument, code, guessed, is_data, placement, roles, two_way, ways
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Origin
 from attnlint.model import Fix
@@ -77,7 +77,9 @@ class SoftmaxAxis(Rule):
         for one in ways(site):
             record = one.record
             origin = record.anchor or record.softmax
-            if origin is None or record.renormalised or record.online:
+            if origin is None or record.renormalised or record.online or record.value is None:
+                continue
+            if guessed(one) or two_way(one) or not is_data(record.value):
                 continue
             found = placement(record)
             if found is None or not found.apart:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
+from attnlint.engine.arithmetic import RANDOM
 from attnlint.engine.roles import code
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
@@ -76,8 +77,8 @@ class MultiplicativeMask(Rule):
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         logits = site.record.logits
-        if logits is None or site.product is None:
-            return
+        if logits is None or site.product is None or (site.record.renormalised and site.record.after_masks):
+            return  # what is masked and normalised after softmax may hold any logit before it
         masks, compensated = _masks(logits, site.product)
         if compensated or any(_hides(mask) for mask in masks):
             return
@@ -125,7 +126,7 @@ def _fault(mask: Mask) -> str | None:
 
 def _is_zero_one(value: Value | None) -> bool:
     """A mask by its type, or by its name."""
-    if not isinstance(value, Tensor):
+    if not isinstance(value, Tensor) or value.notes & RANDOM:
         return False
     if value.dtype == "bool":
         return True

@@ -9,7 +9,7 @@ import libcst as cst
 
 from attnlint.engine import edits
 from attnlint.engine.algebra import AXIS, LEARNED, OPAQUE, Monomial
-from attnlint.engine.axes import Atom, Axis
+from attnlint.engine.axes import Atom, Axis, Block
 from attnlint.engine.roles import code, positions, size_name
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Leaf, Origin, Tensor
@@ -17,7 +17,7 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 
 _PIECE = re.compile(r"^(?P<parent>.*)\|(?P<sizes>[^|]*)\|(?P<index>\d+)$", re.DOTALL)
-_HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
+_HEADS = re.compile(r"heads|n_?head|^n?_?h$|^self\.h$", re.I)
 _TURN = ("transpose", "swapaxes", "swapdims")
 
 
@@ -106,7 +106,7 @@ class WrongTranspose(Rule):
                 or not positions(other.shape, _axes_of(other, counterpart))
             ):
                 continue
-            if not _other_kind(counterpart[0], summed[0]) or not _differ(features[0].size, summed[0].size):
+            if not _other_kind(counterpart[0], summed[0], other) or not _differ(features[0].size, summed[0].size):
                 continue
             yield Report(
                 product.origin,
@@ -119,31 +119,27 @@ class WrongTranspose(Rule):
 
     def _heads_behind(self, site: AttentionSite) -> Iterable[Report]:
         """Logits between the heads of one position: heads and positions were not swapped before the product."""
-        product, record = site.product, site.record
-        assert product is not None
-        values = record.value_axes
-        if len(values) != 1 or len(values[0].atoms) != 1 or product.origin is None:
+        product, values = site.product, site.record.value_axes
+        logits = site.record.logits
+        if product is None or logits is None or len(values) != 1 or len(values[0].atoms) != 1 or product.origin is None:
             return
         mine = values[0].atoms[0]
         holder = next((t for t in (product.right, product.left) if any(mine in axis.atoms for axis in t.shape.axes)), None)
         if holder is None:
             return
-        other = product.left if holder is product.right else product.right
-        piece, feature = _PIECE.match(mine.key), _last_feature(holder)
-        theirs = [
-            match
-            for atom in (a for axis in other.shape.axes for a in axis.atoms)
-            if (match := _PIECE.match(atom.key)) and atom.size.equals(mine.size)
-        ]
-        if (
-            piece is None
-            or len(feature) != 1
-            or not theirs
-            or piece["parent"] != (_PIECE.match(feature[0].key) or {"parent": None})["parent"]
-        ):
+        other, axes, other_axes = product.left, product.right_axes, product.left_axes
+        if holder is product.left:
+            other, axes, other_axes = product.right, product.left_axes, product.right_axes
+        features, theirs = _last_feature(holder), _last_feature(other)
+        if len(features) != 1 or len(theirs) != 1 or _atoms(axes) != features or _atoms(other_axes) != theirs:
             return
+        piece, whole = _PIECE.match(mine.key), _PIECE.match(features[0].key)
+        twin = _PIECE.match(theirs[0].key)
+        if piece is None or whole is None or twin is None or mine == features[0] or piece["parent"] != whole["parent"]:
+            return
+        left_over = {match["parent"] for axis in logits.shape.axes for atom in axis.atoms if (match := _PIECE.match(atom.key))}
         name = size_name(site, mine.size)
-        if not _HEADS.search(name) or not _positions_shared(product.left, product.right):
+        if twin["parent"] not in left_over or not _HEADS.search(name) or not _positions_shared(product.left, product.right):
             return
         yield Report(
             product.origin,
@@ -161,7 +157,7 @@ def _axes_of(tensor: Tensor, atoms: list[Atom]) -> list[Axis]:
 
 def _last_feature(tensor: Tensor) -> list[Atom]:
     """The features of a projection as one head has them: the innermost piece of what its layer puts out."""
-    if not isinstance(tensor.content, Leaf) or tensor.content.kind != "projection":
+    if not isinstance(tensor.content, Leaf) or tensor.content.kind != "projection" or "guessed rank" in tensor.notes:
         return []
     made = [atom for axis in tensor.shape.axes for atom in axis.atoms if not _of_input(atom)]
     pieces = [(match["parent"], int(match["index"]), atom) for atom in made if (match := _PIECE.match(atom.key))]
@@ -181,12 +177,23 @@ def _of_input(atom: Atom) -> bool:
     )
 
 
-def _other_kind(feature: Atom, summed: Atom) -> bool:
-    """A position, or another piece of the same features."""
+def _other_kind(feature: Atom, summed: Atom, tensor: Tensor) -> bool:
+    """A position of what the projection was made of, or another piece of its features."""
     if _of_input(summed):
-        return not summed.key.endswith("[-1]")
+        source = tensor.content.source if isinstance(tensor.content, Leaf) else None
+        return source is not None and _is_position(summed, source)
     a, b = _PIECE.match(feature.key), _PIECE.match(summed.key)
     return a is not None and b is not None and a["parent"] == b["parent"]
+
+
+def _is_position(atom: Atom, source: Tensor) -> bool:
+    """Whether an axis is one of the source, and not its last."""
+    if source.shape.axes and atom in source.shape.axes[-1].atoms:
+        return False
+    if any(atom in axis.atoms for axis in source.shape.axes):
+        return True
+    block = Block.parse(source.shape.lead) if source.shape.lead is not None else None
+    return block is not None and atom.key.startswith(f"{block.base}[") and not atom.key.endswith("[-1]")
 
 
 def _differ(a: Monomial, b: Monomial) -> bool:

@@ -47,7 +47,8 @@ SCALAR_NAME = re.compile(
     r"num_heads|heads|n_heads|eps|epsilon|sm_scale|softmax_scale|inv_norm|mscale|cap|softcap|d_model|size|width|depth)$"
 )
 # how a mask was made: kept through comparisons
-MASK_NOTES = frozenset({"triangle", "rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
+RANDOM = frozenset({"rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
+MASK_NOTES = RANDOM | {"triangle"}
 MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
 

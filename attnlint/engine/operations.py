@@ -605,6 +605,8 @@ def _swapped(engine: Interpreter, tensor: Tensor, i: int, j: int, call: Call) ->
     if shape.lead is not None and (i >= 0 or j >= 0):
         # axes counted from the front of an unknown rank: the usual rank, or the least that has them
         shape = ranked(engine, shape, shapes.usual_rank(shape, max(i, j, len(shape.axes) - 1) + 1))
+        if len(shape.axes) > max(i, j) + 1:
+            tensor = tensor.but(notes=tensor.notes | {"guessed rank"})
     return _turned(_reshaped(engine, tensor, shapes.swap(shape, i, j), call))
 
 
@@ -1303,6 +1305,15 @@ def like(engine: Interpreter, call: Call) -> Value:
     tensor = call.tensor()
     kind = call.settings.get("leaf", "constant")
     return Tensor(tensor.shape, Leaf(kind, engine.fresh("array")), dtype=_dtype_of(call), notes=frozenset({str(call.settings.get("note", call.name))}))
+
+
+def one_hot(engine: Interpreter, call: Call) -> Value:
+    """Indices as rows of a unit matrix: one more axis."""
+    tensor = call.tensor()
+    count = call.scalar("count")
+    size = count.value if count is not None else Monomial.of(Symbol(engine.fresh("classes"), "classes", AXIS))
+    shape = shapes.Shape((*tensor.shape.axes, shapes.sized(size, engine.fresh("one hot"))), tensor.shape.lead)
+    return Tensor(shape, Leaf("constant", engine.fresh("one hot")), name=tensor.name, history=tensor.history)
 
 
 def new_filled(engine: Interpreter, call: Call) -> Value:

@@ -11,12 +11,36 @@ import libcst as cst
 from attnlint.engine.algebra import Monomial
 from attnlint.engine.axes import Axis, Block, Shape
 from attnlint.engine.sites import AttentionSite, SiteRecord
-from attnlint.engine.tensors import SECOND, products_of
-from attnlint.engine.values import Origin, Scalar, Tensor, Weights
+from attnlint.engine.tensors import SECOND, WEIGHTS_PRODUCT, products_of
+from attnlint.engine.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
 
 _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
 _HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
+_READABLE = re.compile(r"[\w.\-/^· ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
 _LEADING = 8  # axes counted from the front of an unknown rank
+
+
+def guessed(site: AttentionSite) -> bool:
+    """Whether the rank of an operand had to be guessed, so that its axes prove nothing."""
+    operands = (site.query, site.key, site.record.value)
+    return any("guessed rank" in tensor.notes for tensor in operands if tensor is not None)
+
+
+def two_way(site: AttentionSite) -> bool:
+    """Whether the same logits are normalised over another axis as well, for the other direction."""
+    axis = site.record.axis
+    return axis is not None and any(
+        other.record.axis is not None and other.record.axis.key != axis.key and other.product is not None and other.product is site.product
+        for other in site.siblings
+    )
+
+
+def is_data(tensor: Tensor) -> bool:
+    """Whether a tensor stands for values, not for something made of the weights themselves or of constants."""
+    content = tensor.content
+    if isinstance(content, Sum):
+        return all(is_data(term) for term in content.terms)
+    return not (isinstance(content, Leaf) and (content.kind == "constant" or content.reason == WEIGHTS_PRODUCT))
 
 
 def ways(site: AttentionSite) -> Iterator[AttentionSite]:
@@ -106,7 +130,10 @@ def size_name(site: AttentionSite, size: Monomial) -> str:
         for name, value in site.record.names_in_scope.items()
         if isinstance(value, Scalar) and value.value.equals(size) and not size.is_number and re.fullmatch(r"[\w.]+", name)
     ]
-    return min(known, key=lambda name: (name.count("."), len(name))) if known else str(size)
+    if known:
+        return min(known, key=lambda name: (name.count("."), len(name)))
+    text = str(size)
+    return text if _READABLE.fullmatch(text) else "of another size"
 
 
 def role(site: AttentionSite, place: int) -> str:

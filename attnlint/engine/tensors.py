@@ -61,6 +61,9 @@ def then(engine: Engine, tensor: Tensor, node: cst.CSTNode | None, **changes: ob
 # --- products
 
 
+WEIGHTS_PRODUCT = "a product of attention weights"
+
+
 def is_weight(tensor: Tensor) -> bool:
     """A trained matrix, so that a product with it is a projection and no attention."""
     content = tensor.content
@@ -84,7 +87,9 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
         site = site_of_weights(engine, weights)
         if site is not None:
             if site_of_weights(engine, value) is not None:
-                return engine.opaque_tensor("a product of attention weights", node=node, shape=contraction.shape)
+                return engine.opaque_tensor(WEIGHTS_PRODUCT, node=node, shape=contraction.shape)
+            if is_weight(value) and site.axis is not None and all(axis.key != site.axis.key for axis in axes):  # heads that talk
+                return then(engine, weights, node, shape=contraction.shape)
             site.meet_value(value, axes, weights, origin)
             factors = weights.factors if any(f for f in weights.factors) else ()
             return Tensor(contraction.shape, Output(site), factors=(*factors, *value.factors), history=history, scrambled=value.scrambled)
@@ -203,9 +208,9 @@ def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode 
 
 
 def _sum_shape(a: Tensor, b: Tensor) -> Shape:
-    """A learned bias never has more axes than what it is added to."""
+    """A learned bias or a constant never has more axes than what it is added to."""
     for data, bias in ((a, b), (b, a)):
-        if data.shape.lead is not None and isinstance(bias.content, Leaf) and bias.content.kind in ("parameter", "buffer") and bias.shape.lead is None:
+        if data.shape.lead is not None and isinstance(bias.content, Leaf) and bias.content.kind in ("parameter", "buffer", "constant") and bias.shape.lead is None:
             full = materialise(data.shape, len(bias.shape.axes))
             count = len(full.axes) - len(bias.shape.axes)
             axes = tuple(better(mine, other) for mine, other in zip(full.axes[count:], bias.shape.axes, strict=True))

@@ -205,6 +205,7 @@ LAYERS: dict[str, LayerRow] = {
     "MultiheadAttention": layer("attention", "embed_dim num_heads"),
     **{name: layer("opaque") for name in ("TransformerEncoder", "TransformerEncoderLayer", "TransformerDecoder", "TransformerDecoderLayer", "Transformer")},
     "Parameter": layer("parameter", "input"),
+    "UninitializedParameter": layer("parameter", "input"),
     "Unflatten": layer("unflatten", "dim shape"),
     "Flatten": layer("flatten", "start_dim end_dim"),
     **{name: layer("pool") for name in ("AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "Upsample", "PixelShuffle", "Fold", "Unfold", "MaxPool3d", "AvgPool3d")},
