@@ -281,7 +281,8 @@ def _module_sizes(run: Run) -> list[tuple[str, int]]:
     for name, value in vars(owner).items():
         if isinstance(value, int) and not isinstance(value, bool) and 1 < value < 1 << 20 and not name.startswith("_"):
             found[name] = value
-    for name, child in getattr(owner, "_modules", {}).items():
+    children = getattr(owner, "_modules", None)
+    for name, child in (children if isinstance(children, dict) else {}).items():
         for side in ("in_features", "out_features"):
             value = getattr(child, side, None)
             if isinstance(value, int) and value > 1:

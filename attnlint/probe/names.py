@@ -12,7 +12,8 @@ _cache: dict[int, tuple[Any, dict[int, str]]] = {}
 
 def class_name(module: Any) -> str:
     """The class of a root module; of a compiled one, the class of what was compiled."""
-    inner = getattr(module, "_modules", {}).get(_WRAPPED)
+    children = getattr(module, "_modules", None)
+    inner = children.get(_WRAPPED) if isinstance(children, dict) else None  # a scripted module has another mapping
     return class_name(inner) if inner is not None else _original_name(module)
 
 

@@ -182,6 +182,14 @@ class TracedArray(np.ndarray):
     def take(self, *args: Any, **kwargs: Any) -> Any:
         return np.take(self, *args, **kwargs)
 
+    def __format__(self, spec: str) -> str:
+        return format(self[()].item(), spec) if self.ndim == 0 else super().__format__(spec)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        if self.ndim == 0:
+            return hash(self.view(np.ndarray)[()])
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+
     def __reduce__(self) -> Any:
         return np.asarray(self).__reduce__()
 

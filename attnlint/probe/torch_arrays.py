@@ -51,7 +51,7 @@ class TorchArrays:
                 picked = t
             else:
                 shape = np.broadcast_shapes(*[np.shape(i) for i in index])
-                at = tuple(torch.from_numpy(np.ascontiguousarray(np.broadcast_to(i, shape), dtype=np.int64)).to(t.device) for i in index)
+                at = tuple(torch.from_numpy(np.array(np.broadcast_to(i, shape), dtype=np.int64)).to(t.device) for i in index)
                 picked = t[at]
             if picked.is_complex():
                 picked = picked.abs()
