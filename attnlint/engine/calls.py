@@ -12,7 +12,7 @@ import libcst as cst
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Monomial
 from attnlint.engine.expressions import Expressions, key_text, named
 from attnlint.engine.scope import Import, ModuleScope, Unit
-from attnlint.engine.state import MAX_DEPTH, Frame
+from attnlint.engine.state import MAX_DEPTH, MAX_STEPS_OF_CALL, CallTooLong, Frame
 from attnlint.engine.values import (
     NONE,
     Argument,
@@ -207,6 +207,14 @@ class Calls(Expressions):
             standalone=standalone,
             context=context,
         )
+        foreign = function.scope is not self.scope
+        if foreign and id(function.node) in self.too_long:
+            return self.opaque_result("a call that is given up", arguments, node)
+        before = (self.call_limit, self.call_records, self.in_loop)
+        if foreign:
+            depth = sum(1 for other in self.frames if other.function is not None and other.scope is not self.scope)
+            self.call_limit = min(self.call_limit, self.steps + max(1_000, MAX_STEPS_OF_CALL >> depth))
+            self.call_records = len(self.records)
         # defaults and the body are evaluated in the frame of the definition
         self.frames.append(frame)
         try:
@@ -214,8 +222,17 @@ class Calls(Expressions):
             if isinstance(function.node, cst.Lambda):
                 return self.evaluate(function.node.body)
             self.execute_block(function.node.body.body)
+        except CallTooLong:
+            if not foreign:
+                raise
+            self.too_long.add(id(function.node))
+            self.in_loop = before[2]
+            del self.frames[self.frames.index(frame) + 1 :]
+            frame.dead = True
+            frame.returns = [(frame.path, Unknown("a call that is given up"))]
         finally:
             self.frames.pop()
+            self.call_limit, self.call_records = before[:2]
         if frame.yields:
             return Items(tuple(frame.yields)) if len(frame.yields) <= 4 else SequenceValue(frame.yields[0])
         if not frame.dead:

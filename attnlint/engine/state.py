@@ -50,6 +50,13 @@ MAX_DEPTH = 24  # nested calls
 MAX_STEPS = 400_000  # evaluated nodes of one file
 
 
+MAX_STEPS_OF_CALL = 60_000  # of these, for one call of a function of another file that meets no attention; half of it for each such call inside
+
+
+class CallTooLong(Exception):
+    """A call of a function of another file goes on for too long to be part of an attention."""
+
+
 class BudgetExceeded(Exception):
     """A file needs more steps than the interpreter grants it."""
 
@@ -89,6 +96,9 @@ class Engine:
         self.dependencies: set[str] = set()
         self.defaults: dict[str, Value] = {}  # symbol key -> default of the parameter
         self.steps = 0
+        self.call_limit = MAX_STEPS
+        self.call_records = 0
+        self.too_long: set[int] = set()  # functions that were given up, by their node
         self.notes: list[str] = []
         self.module_frame: Frame | None = None
         self.counter = 0
@@ -144,8 +154,12 @@ class Engine:
 
     def step(self, count: int = 1) -> None:
         self.steps += count
-        if self.steps > MAX_STEPS:
-            raise BudgetExceeded
+        if self.steps > self.call_limit:
+            if self.steps > MAX_STEPS:
+                raise BudgetExceeded
+            if len(self.records) == self.call_records:
+                raise CallTooLong
+            self.call_limit = MAX_STEPS  # an attention was met in there
 
     def origin(self, node: cst.CSTNode | None) -> Origin | None:
         unit = self.frame.unit

@@ -32,7 +32,7 @@ NN: dict[str, Op] = {
     "log_softmax": op(o.softmax, "input dim", dim=-1, log=True),
     "logsumexp": op(o.reduce_max, "input dim b keepdim", log=True),
     "standardize": op(o.normalize, "input dim", how="standardize"),
-    "one_hot": op(o.like),
+    "one_hot": op(o.one_hot, "input count", aliases={"num_classes": "count"}),
 }
 
 LAX: dict[str, Op] = {

@@ -108,6 +108,7 @@ FUNCTIONAL: dict[str, Op] = {
     "softmax": op(o.softmax, "input dim dtype", dim=-1),
     "log_softmax": op(o.softmax, "input dim dtype", dim=-1, log=True),
     "dropout": op(o.identity, "input p"),
+    "one_hot": op(o.one_hot, "input count", aliases={"num_classes": "count"}),
     "linear": op(o.matmul, "input other bias", aliases={"weight": "other"}),  # the weight of Paddle is (in, out)
     "normalize": op(o.normalize, "input p dim", how="normalize"),
     "layer_norm": op(o.normalize, "input shape weight bias", how="layer_norm"),
