@@ -47,7 +47,7 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
         from attnlint import baseline
 
         _complain(run, work.found, settings)
-        count = baseline.write(settings.baseline, run.diagnostics, [one.absolute for one in work.files])
+        count = baseline.write(settings.baseline, run.diagnostics, work.judged())
         _say(settings, f"wrote {count} finding{_s(count)} to {settings.baseline}")
         return _status(work, run, 0)
     known = _without_known(settings, work, run)
@@ -100,7 +100,7 @@ def _without_known(settings: Settings, work: Work, run: Run) -> int:
         return 0
     from attnlint import baseline
 
-    compared = baseline.compare(run.diagnostics, baseline.read(settings.baseline), settings.baseline, [one.absolute for one in work.files])
+    compared = baseline.compare(run.diagnostics, baseline.read(settings.baseline), settings.baseline, work.judged())
     run.diagnostics = list(compared.new)
     if compared.gone:
         gone = f"{compared.gone} known finding{_s(compared.gone)}"
@@ -334,6 +334,10 @@ class Work:
         files = [one for one in self.files if one.absolute == absolute] or [SourceFile(session.display(absolute, {}), absolute)]
         run = session.check([outcome], files, self.book, suppressed, session.Documents({absolute: data}))
         return [one for one in run.diagnostics if one.absolute == absolute and one.finding.code != session.UNUSED[0]]
+
+    def judged(self) -> list[str]:
+        """The files of the run that could be analysed."""
+        return [one.absolute for one in self.files if one.absolute in self.outcomes and self.outcomes[one.absolute].error is None]
 
     def refresh(self, changed: Sequence[str]) -> None:
         """Analyses anew the files that were written, and those whose verdicts rest on them."""

@@ -38,22 +38,18 @@ def _bash(commands: dict[str, list[argparse.Action]]) -> str:
         f'        COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$current") $(compgen -f -- "$current"))',
         "        return",
         "    fi",
-        '    case "$previous" in',
+        f'    case "$command" in {"|".join(commands)}) ;; *) command=check ;; esac',
+        '    case "$command $previous" in',
     ]
-    values: dict[str, list[str]] = {}
-    for actions in commands.values():
-        values.update(_choices(actions))
-    lines += [
-        f'        {option}) COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;'
-        for option, choices in sorted(values.items())
-    ]
+    for name, actions in commands.items():
+        for option, choices in sorted(_choices(actions).items()):
+            lines.append(f'        "{name} {option}") COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;')
     lines += ["    esac", '    case "$command" in']
     for name, actions in commands.items():
         positional = next((action for action in actions if not action.option_strings and action.choices), None)
         extra = [str(choice) for choice in positional.choices] if positional is not None and positional.choices else []
         lines.append(f'        {name}) words="{" ".join([*_options(actions), *extra])}" ;;')
     lines += [
-        f'        *) words="{" ".join(_options(commands["check"]))}" ;;',
         "    esac",
         '    case "$current" in',
         '        -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;',
