@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from attnlint.probe import settings
+from attnlint.probe import frames, settings
 from attnlint.probe.errors import AttentionFault, AttentionFaultWarning
 from attnlint.probe.expect import Expectation, normalise
 from attnlint.probe.report import Report
@@ -25,7 +25,7 @@ def _compiling() -> bool:
     return torch is not None and hasattr(torch, "compiler") and bool(torch.compiler.is_compiling())
 
 
-def _act(report: Report, action: str, level: int) -> None:
+def _act(report: Report, action: str) -> None:
     """Raise or warn for what one call measured."""
     if action == "report":
         return
@@ -34,7 +34,8 @@ def _act(report: Report, action: str, level: int) -> None:
         return
     if action == "raise":
         raise AttentionFault(message, report)
-    warnings.warn(message, AttentionFaultWarning, stacklevel=level)
+    where = frames.user_line()
+    warnings.warn_explicit(message, AttentionFaultWarning, where.file or "<unknown>", where.line or 1)
 
 
 # --- checked ------------------------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def _wrap_function(fn: Callable[..., Any], calls: int, on_fault: str, expect: An
         with watch(expect=expect) as report:
             result = fn(*args, **kwargs)
         spend()
-        _act(report, settings.action(on_fault), 4)
+        _act(report, settings.action(on_fault))
         return result
 
     if maybe_method:
@@ -235,6 +236,41 @@ class Handle:
         self.remove()
 
 
+def _original_forward(model: Any, own: Any) -> Callable[..., Any]:
+    """The model's forward as it was, without a strong reference to the model where it is a plain method."""
+    if own is not None:
+        return own
+    kind = type(model)
+    if inspect.isfunction(inspect.getattr_static(kind, "forward", None)):
+        reference = weakref.ref(model)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return kind.forward(reference(), *args, **kwargs)
+
+        return functools.update_wrapper(call, kind.forward)
+    return model.forward  # a scripted or traced module makes its forward on demand
+
+
+class _Forward:
+    """Stands in for a model's forward. A deep copy of the model gets its own plain forward: the probe stays with the original."""
+
+    def __init__(self, dispatcher: _Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self.__wrapped__ = dispatcher.call
+        self.__name__ = "forward"
+        self.__doc__ = getattr(dispatcher.call, "__doc__", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._dispatcher.run(args, kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        model = self._dispatcher.model()
+        copy = memo.get(id(model))
+        if copy is None or self._dispatcher.had_own:
+            return self._dispatcher.call
+        return type(copy).forward.__get__(copy)
+
+
 class _Dispatcher:
     """The forward that stands in for a model's own while probes are installed in it."""
 
@@ -244,27 +280,9 @@ class _Dispatcher:
         own = model.__dict__
         self.had_own = "forward" in own
         self.own = own.get("forward")
-        if self.had_own:
-            self.call: Callable[..., Any] = own["forward"]
-        else:
-            kind = type(model)
-            reference = self.model
-
-            def call(*args: Any, **kwargs: Any) -> Any:
-                return kind.forward(reference(), *args, **kwargs)
-
-            self.call = call
-        dispatcher = self
-
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            return dispatcher.run(args, kwargs)
-
-        original = self.own if self.had_own else getattr(type(model), "forward", None)
-        if callable(original):
-            functools.update_wrapper(forward, original)
-            forward.__wrapped__ = self.call  # type: ignore[attr-defined]
-        self.forward = forward
-        object.__setattr__(model, "forward", forward)
+        self.call: Callable[..., Any] = _original_forward(model, self.own if self.had_own else None)
+        self.forward = _Forward(self)
+        model.__dict__["forward"] = self.forward
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _compiling() or settings.disabled():
@@ -288,7 +306,7 @@ class _Dispatcher:
             if handle.calls_left <= 0:
                 self.remove(handle)
         for handle, _, report in blocks:
-            _act(report, settings.action(handle.on_fault), 5)
+            _act(report, settings.action(handle.on_fault))
         return result
 
     def remove(self, handle: Handle) -> None:
@@ -305,9 +323,9 @@ class _Dispatcher:
         if model.__dict__.get("forward") is not self.forward:
             return  # someone put another forward over ours; ours passes calls through from now on
         if self.had_own:
-            object.__setattr__(model, "forward", self.own)
+            model.__dict__["forward"] = self.own
         else:
-            object.__delattr__(model, "forward")
+            model.__dict__.pop("forward", None)
 
 
 def install(model: Any, calls: int = 3, on_fault: str = "report", expect: Expectation = None) -> Handle:

@@ -130,6 +130,8 @@ def _status(run: Run, best: Reading, expect: Expect | None, tol: float, notes: l
         notes.append(f"the logits are mixed by a learned layer ({run.mixed}): no verdict")
         return "skipped", None
     kind, others = name_kind(run, best)
+    if expect is not None and best.scale is not None and abs(best.scale * best.head_dim**0.5 - 1) <= tol:
+        kind, others = "unexpected-scale", ["1/√d, where another scale was declared"]
     if after is not None and kind == "missing-scale":
         notes.append(f"the scale is applied {after[1]}, where it no longer reaches softmax")
         kind = "scale-after-softmax"

@@ -99,6 +99,7 @@ _REMEDIES = {
     "scale-after-softmax": "scale the logits, before softmax: {root}",
     "multiplicative-mask": "mask with masked_fill(mask, float('-inf')) or an additive mask, not by a product",
     "mask-after-softmax": "mask the logits with -inf before softmax, or divide the weights by their row sums again",
+    "unexpected-scale": "take the declaration away, or apply what it says",
     "not-affine": "let softmax see q·k times a scale plus terms that do not depend on it",
 }
 
