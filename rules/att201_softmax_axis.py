@@ -79,7 +79,7 @@ class SoftmaxAxis(Rule):
             origin = record.anchor or record.softmax
             if origin is None or record.renormalised or record.online or record.value is None:
                 continue
-            if guessed(one) or two_way(one) or not is_data(record.value):
+            if guessed(one) or two_way(one, site.siblings) or not is_data(record.value):
                 continue
             found = placement(record)
             if found is None or not found.apart:

@@ -107,6 +107,8 @@ def argument_axis(base: str, index: int) -> Axis:
 
 def printed_name(base: str) -> str:
     """What messages call a tensor: `x` for the argument `model.py:Attention.forward.x`, `q` for `q#12`."""
+    if base.startswith("unsqueeze(") and base.endswith(")"):
+        return f"unsqueeze({printed_name(Block.parse(base[10:-1]).base)})"
     return base.rpartition(":")[2].rpartition(".")[2].partition("#")[0] or base
 
 

@@ -16,7 +16,7 @@ from attnlint.engine.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
 
 _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
 _HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
-_READABLE = re.compile(r"[\w.\-/^· ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
+_READABLE = re.compile(r"[\w.\-/^·() ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
 _LEADING = 8  # axes counted from the front of an unknown rank
 
 
@@ -26,12 +26,21 @@ def guessed(site: AttentionSite) -> bool:
     return any("guessed rank" in tensor.notes for tensor in operands if tensor is not None)
 
 
-def two_way(site: AttentionSite) -> bool:
+def two_way(site: AttentionSite, siblings: tuple[AttentionSite, ...]) -> bool:
     """Whether the same logits are normalised over another axis as well, for the other direction."""
-    axis = site.record.axis
-    return axis is not None and any(
-        other.record.axis is not None and other.record.axis.key != axis.key and other.product is not None and other.product is site.product
-        for other in site.siblings
+    axis, product = site.record.axis, site.product
+    if axis is None or product is None or product.origin is None:
+        return False
+    return any(
+        other.record.axis is not None
+        and other.record.axis.key != axis.key
+        and other.product is not None
+        and other.product.origin is not None
+        and other.product.origin.node is product.origin.node
+        and other.record.softmax is not None
+        and site.record.softmax is not None
+        and other.record.softmax.node is not site.record.softmax.node
+        for other in siblings
     )
 
 
