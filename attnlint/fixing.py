@@ -150,7 +150,7 @@ class Comparison:
         return position.row, len(row[: position.column - 1].encode("utf-8", "surrogatepass"))
 
     def _mark(self, tree: ast.Module, start: tuple[int, int], end: tuple[int, int]) -> None:
-        """The innermost node around an edit may become anything; so may each expression, and each block, that an insertion stands at the edge of."""
+        """The innermost node around an edit may become anything; so may each expression and block that an insertion is at the edge of."""
         innermost: ast.AST = tree
         boundary: list[ast.AST] = []
         pending: list[ast.AST] = [tree]

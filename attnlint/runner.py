@@ -222,11 +222,13 @@ def work(connection: Connection, engine: Engine, inherited: Sequence[Connection]
     """What a worker does until its pipe closes: takes file names, answers with outcomes."""
     import gc
     import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in inherited:  # or a worker would keep the pipes of its fellows open when the parent is gone
         other.close()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     try:
@@ -235,3 +237,14 @@ def work(connection: Connection, engine: Engine, inherited: Sequence[Connection]
                 connection.send(analyse_file(absolute, interpret, engine))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it is gone, however that came about."""
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -268,7 +268,22 @@ def test_sites_lists_every_verdict(attnlint, tmp_path):
     result = attnlint("sites", ".", "--output-format", "json")
     assert result.status == 0
     assert [(one["filename"], one["verdict"]) for one in result.json] == [("bad.py", "faulty"), ("good.py", "correct")]
-    keys = "filename cell location end_location qualname query key contraction scale expected ratio verdict reason path".split()
+    keys = [
+        "filename",
+        "cell",
+        "location",
+        "end_location",
+        "qualname",
+        "query",
+        "key",
+        "contraction",
+        "scale",
+        "expected",
+        "ratio",
+        "verdict",
+        "reason",
+        "path",
+    ]
     assert list(result.json[0]) == keys
     assert result.json[1]["ratio"] == "1"
     rows = attnlint("sites", ".", "--statistics", "--output-format", "json").json

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tarfile
-import xml.etree.ElementTree as ElementTree
+from xml.etree import ElementTree
 
 import pytest
 from samples import COLUMN, FAULTY, ROW, WRONG
