@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from attnlint.engine import derivation
+from attnlint.engine import derivation, naming
 from attnlint.engine.analysis import Analysis
 from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope
@@ -58,20 +58,16 @@ def site_of(site: AttentionSite) -> Site:
     span = anchor.unit.span(anchor.node) if anchor is not None else Span(Position(1, 1), Position(1, 1))
     filename = anchor.unit.scope.path if anchor is not None else record.scope.path
 
-    def text(value: object) -> str | None:
-        return str(value) if value is not None else None
-
-    ratio = site.ratio
     return Site(
         filename,
         span,
         record.qualname,
         derivation.name_of(site.query),
         derivation.name_of(site.key),
-        text(site.contraction),
-        text(site.scale),
-        text(site.expected),
-        text(ratio),
+        naming.text(site, site.contraction),
+        naming.text(site, site.scale),
+        naming.text(site, site.expected),
+        naming.text(site, site.ratio),
         site.verdict,
         site.reason if site.verdict != "faulty" else site.kind,
         site.path,

@@ -4,12 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attnlint.engine import derivation, naming, places
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
 
 class WrongDimScale(Rule):
-    """Placeholder docs."""
+    """
+    ## What it does
+    Checks that the scale is the root of the dimension that q·k sums over, not of the model's width, the input's features, the sequence
+    length or the number of heads.
+
+    ## Why is this bad
+    With h heads, q·k sums over `width / h` components. Divided by √width the logits are too small by √h, and every head attends almost
+    evenly; divided by the root of a length they change with the input. Nothing fails, the model just trains worse. With one head the
+    width is the contraction dimension, and the same code is right.
+
+    ## Example
+    ```python
+    import math
+
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1) / math.sqrt(c)
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Use instead
+    ```python
+    import math
+
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1) / math.sqrt(self.head_dim)
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Fix safety
+    Unsafe. The model computes something else afterwards, and a checkpoint was trained with the other scale.
+
+    ## References
+    Vaswani et al., Attention Is All You Need, 2017, section 3.2.2: d_k = d_model / h.
+    """
 
     code = "ATT102"
     name = "wrong-dim-scale"
@@ -17,7 +77,7 @@ class WrongDimScale(Rule):
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:
             return
-        factor = site.culprit.factor
-        origin = factor.definition or factor.operand or factor.application
-        if origin is not None:
-            yield Report(origin, f"the scale is {site.scale}, but q·k sums over {site.contraction}")
+        place = places.wrong_number(site.culprit)
+        if place is not None:
+            message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {naming.contraction_name(site)}"
+            yield Report(place, message)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+
 import libcst as cst
 
 from attnlint.engine.algebra import Monomial
 from attnlint.engine.judge import operand_of
+from attnlint.engine.naming import contraction_name, renamed, rooted, text
+from attnlint.engine.places import wrong_number
+from attnlint.engine.powers import HALF, split
 from attnlint.engine.sites import AttentionSite, PlacedFactor
-from attnlint.engine.values import Origin, Tensor
+from attnlint.engine.values import Origin, Scalar, Tensor
 from attnlint.model import Step
 
 MAX_TEXT = 96
+# an attribute that holds a scale says nothing of which size it is the root
+_NAMED = re.compile(r"scal|norm|temp|factor|divisor|coef", re.I)
 
 
 def name_of(tensor: Tensor | None) -> str | None:
@@ -57,13 +65,33 @@ def steps(site: AttentionSite) -> tuple[Step, ...]:
     found = [
         Step("query", chain(site.query) or name_of(site.query) or "?", _first_row(site.query)),
         Step("key", chain(site.key) or name_of(site.key) or "?", _first_row(site.key)),
-        Step("product", f"{code(site.product.origin)} sums over {site.contraction}", row_of(site.product.origin)),
+        Step("product", f"{code(site.product.origin)} sums over {contraction_name(site)}", row_of(site.product.origin)),
     ]
     for placed in site.factors:
         if not placed.factor.value.is_one:
-            found.append(Step("factor", factor_text(placed), row_of(placed.factor.application)))
-    found.append(Step("net scale", f"{site.scale}, expected {site.expected}{consequence(site)}"))
+            found.append(Step("factor", factor_text(site, placed), row_of(placed.factor.application)))
+    found += _beside(site)
+    found.append(Step("net scale", f"{text(site, site.scale)}, expected {text(site, site.expected)}{consequence(site)}"))
     return tuple(found)
+
+
+def _beside(site: AttentionSite) -> list[Step]:
+    """What got the scale that should not have."""
+    if site.kind == "scale-after-softmax" and site.culprit is not None:
+        return [Step("factor", factor_text(site, site.culprit), row_of(site.culprit.factor.application))]
+    if site.term is not None:
+        scale = next((scale for term, scale in site.terms if term is site.term), None)
+        row = row_of(site.term.history[-1]) if site.term.history else None
+        return [Step("bias", f"{bias_name(site)} gets the scale too: {text(site, scale)}", row)]
+    return []
+
+
+def bias_name(site: AttentionSite) -> str:
+    """What the code calls the bias that is scaled along."""
+    term = site.term
+    if term is None:
+        return "the bias"
+    return term.name or short(code(term.history[-1]) if term.history else "the bias")
 
 
 def _first_row(tensor: Tensor) -> int | None:
@@ -71,14 +99,18 @@ def _first_row(tensor: Tensor) -> int | None:
     return row_of(history[-1]) if history else None
 
 
-def factor_text(placed: PlacedFactor) -> str:
-    """`÷ math.sqrt(d) on the logits: d^-1/2`."""
+def factor_text(site: AttentionSite, placed: PlacedFactor) -> str:
+    """`÷ math.sqrt(d) on the logits: d^-1/2`, with where the number is made when that is elsewhere."""
     factor = placed.factor
+    value = text(site, factor.value)
     if factor.via == "default":
-        return f"the kernel's default: {factor.value}"
+        return f"the kernel's default: {value}"
     verb = "÷" if factor.division else "×"
-    where = "of the kernel" if placed.target == "kernel" else f"on the {placed.target}"
-    return f"{verb} {code(factor.operand)} {where}: {factor.value}"
+    where = {"kernel": "as the kernel's scale", "weights": "after the softmax"}.get(placed.target, f"on the {placed.target}")
+    made = factor.definition
+    same = made is None or factor.operand is None or made.node is factor.operand.node or isinstance(made.node, cst.Param)
+    source = "" if same or made is None else f" = {code(made)} (line {row_of(made)})"
+    return f"{verb} {code(factor.operand)}{source} {where}: {value}"
 
 
 def consequence(site: AttentionSite) -> str:
@@ -87,23 +119,74 @@ def consequence(site: AttentionSite) -> str:
     if ratio is None or site.verdict != "faulty" or ratio.is_one:
         return ""
     grows = _grows(ratio)
+    shown = renamed(site, ratio)
     if grows is None:
-        return f": the logits are off by {rooted(ratio)}"
-    return f": the logits are too {'large' if grows else 'small'} by {rooted(ratio if grows else ratio.power(-1))}"  # type: ignore[arg-type]
+        return f": the logits are off by {rooted(shown)}"
+    return f": the logits are too {'large' if grows else 'small'} by {rooted(shown if grows else shown.power(Fraction(-1)))}"
 
 
 def _grows(ratio: Monomial) -> bool | None:
+    """Whether logits get too large. Sizes are at least 1, and a dimension over a number of heads is one size."""
     if ratio.is_number:
         return ratio.coefficient > 1
     signs = {exponent > 0 for _, exponent in ratio.powers}
     return signs.pop() if len(signs) == 1 else None
 
 
-def rooted(value: Monomial) -> str:
-    """A monomial with square roots as a reader writes them: `√heads`."""
-    halves = [(symbol, exponent) for symbol, exponent in value.powers if exponent.denominator == 2]
-    if halves and len(halves) == len(value.powers) and value.coefficient == 1:
-        squared = value.power(2)  # type: ignore[arg-type]
-        text = str(squared)
-        return f"√{text}" if " " not in text and "^" not in text else f"√({text})"
-    return str(value)
+# --- the first line of a message
+
+
+_TARGETS = {
+    "logits": "the logits are",
+    "query": "the query is",
+    "key": "the key is",
+    "weights": "the weights are",
+    "kernel": "the kernel's logits are",
+}
+
+
+def quantity(site: AttentionSite, placed: PlacedFactor) -> str:
+    """What a factor does, in the user's own names: `divided by √embed_size`, `multiplied by d_k`."""
+    factor = placed.factor
+    place = wrong_number(placed) if factor.via != "default" else None
+    if place is not None and isinstance(place.node, cst.BaseExpression):
+        base, power = split(place.node)
+        power = -power if factor.division else power
+        name = short(place.unit.code(base)).removeprefix("self.")
+        simple = isinstance(base, (cst.Name, cst.Attribute, cst.Subscript)) or (isinstance(base, cst.Call) and len(name) < 24)
+        if simple and _NAMED.search(name) is None and abs(power) in (1, HALF):
+            shown = f"√{name}" if abs(power) == HALF else name
+            return f"divided by {shown}" if power < 0 else f"multiplied by {shown}"
+    value = renamed(site, factor.value)
+    shrinks = value.coefficient < 1 if value.is_number else sum(exponent for _, exponent in value.powers) < 0
+    return f"divided by {rooted(value.power(Fraction(-1)))}" if shrinks else f"multiplied by {rooted(value)}"
+
+
+def headline(site: AttentionSite, placed: PlacedFactor) -> str:
+    """`the logits are divided by √embed_size`."""
+    return f"{_TARGETS.get(placed.target, 'the logits are')} {quantity(site, placed)}"
+
+
+def twice(site: AttentionSite) -> str:
+    """`the logits are scaled twice: …`, naming both factors."""
+    culprit, other = site.culprit, site.other
+    first = (
+        f"`{code(other.factor.operand)}` on the {other.target} (line {row_of(other.factor.application)})"
+        if other is not None
+        else "an earlier factor"
+    )
+    if culprit is not None and culprit.factor.via == "default":
+        return f"{site.record.kernel} divides by √{contraction_name(site)} itself, after {first}"
+    second = f"`{code(culprit.factor.operand)}` on the {culprit.target}" if culprit is not None else "a second one"
+    return f"q·k is scaled twice: by {first} and again by {second}"
+
+
+def fitting_size(site: AttentionSite) -> str:
+    """For a constant scale: the head size that it is right for."""
+    value = site.culprit.factor.value if site.culprit is not None else None
+    if value is not None and not value.is_number:
+        for symbol, exponent in value.powers:
+            default = site.record.defaults.get(symbol.key)
+            if isinstance(default, Scalar):
+                value = value * Monomial(1.0, ((symbol, -exponent),)) * default.value.power(exponent)
+    return str(value.power(Fraction(-2))) if value is not None and value.is_number else "one number of"

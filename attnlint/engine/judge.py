@@ -10,6 +10,8 @@ import libcst as cst
 
 from attnlint.engine import intent
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol
+from attnlint.engine.arithmetic import is_mask
+from attnlint.engine.powers import misread
 from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
 from attnlint.engine.tensors import main_term, others_of, products_of
 from attnlint.engine.values import Concat, Elementwise, Factor, Leaf, Output, Product, Scalar, Sum, Tensor, Weights, scale_of
@@ -49,7 +51,38 @@ def judge(record: SiteRecord) -> AttentionSite | None:
         elif any(site.verdict == "unknown" for site in sites):
             best.verdict, best.kind, best.reason = "unknown", None, "one of the products of the sum is not followed"
     best.terms = tuple((term, scale_of(term.factors)) for term in others_of(record.logits))
+    if best.verdict == "correct":
+        _bias(best)
     return best
+
+
+def _bias(site: AttentionSite) -> None:
+    """A right scale that a finite bias gets along with the product: the bias fades as heads grow wider.
+
+    Masks of -inf or -1e9 lose nothing by it, and what an argument holds is not known.
+    """
+    if site.contraction is None:
+        return
+    contraction = site.facts.normalise(site.contraction)
+    for term, _ in site.terms:
+        shared = [placed for placed in site.factors if any(factor is placed.factor for factor in term.factors)]
+        value = site.facts.normalise(scale_of(tuple(placed.factor for placed in shared)))
+        power = _power_of(value, contraction)
+        is_scale = power is not None and power < 0 or (contraction.is_number and value.equals(contraction.power(-HALF)) and not value.is_one)
+        if is_scale and _finite_bias(term):
+            _fault(site, "scaled-mask-or-bias", next(placed for placed in reversed(shared) if not placed.factor.value.is_one))
+            site.term = term
+            return
+
+
+def _finite_bias(term: Tensor) -> bool:
+    """A trained table, or distances under trained or buffered slopes; nothing that is masked or called a mask."""
+    content = term.content
+    if not isinstance(content, Leaf) or term.masks or is_mask(term):
+        return False
+    if content.kind in ("parameter", "embedding"):
+        return True
+    return content.kind in ("constant", "array") and any(symbol.kind == LEARNED for factor in term.factors for symbol in factor.value.symbols)
 
 
 # --- what is attention
@@ -510,30 +543,28 @@ def _power_of(value: Monomial, base: Monomial) -> Fraction | None:
 
 def _double(site: AttentionSite) -> bool:
     """Two factors of which one alone would be right."""
-    own = [placed for placed in site.factors if not site.facts.normalise(placed.factor.value).is_one]
-    if len(own) < 2:
+    facts = site.facts
+    own = [placed for placed in site.factors if not facts.normalise(placed.factor.value).is_one]
+    if len(own) < 2 or site.contraction is None or site.scale is None:
         return False
-    expected = site.facts.normalise(site.contraction).power(-HALF) if site.contraction is not None else ONE
-    total = site.facts.normalise(site.scale) if site.scale is not None else ONE
+    expected = facts.normalise(site.contraction).power(-HALF)
+    total = facts.normalise(site.scale)
     for placed in reversed(own):
-        value = site.facts.normalise(placed.factor.value)
-        rest = total / value
-        if rest.equals(expected) and not value.is_number | (value.is_number and not expected.is_number):
-            if all(exponent < 0 for _, exponent in value.powers):
-                chosen = placed
-                if placed.factor.via == "default":
-                    chosen = next((one for one in own if one is not placed), placed)
-                    site.culprit = placed
-                    _set(site, "faulty", None, "double-scale")
-                    site.other = chosen
-                    return True
-                site.culprit = placed
-                _set(site, "faulty", None, "double-scale")
-                return True
-        if value.is_number and expected.is_number and rest.equals(expected) and value.coefficient < 1 and abs(value.coefficient - expected.coefficient) < 1e-9:
-            site.culprit = placed
-            _set(site, "faulty", None, "double-scale")
-            return True
+        value = facts.normalise(placed.factor.value)
+        power = _power_of(value, facts.normalise(site.contraction))
+        shrinks = value.coefficient < 1 if value.is_number else power is not None and power < 0 or all(exponent < 0 for _, exponent in value.powers)
+        if not shrinks or not (total / value).equals(expected):
+            continue
+        if value.is_number and expected.is_number and not value.equals(expected):
+            continue  # a right scale beside a constant
+        if placed.factor.via == "default":  # the kernel scales by itself: what comes before is one too many
+            other = next((one for one in reversed(own) if one is not placed), placed)
+            site.other = other
+        else:
+            site.other = next((one for one in own if one is not placed), None)
+        site.culprit = placed
+        _set(site, "faulty", None, "double-scale")
+        return True
     return False
 
 
@@ -542,8 +573,9 @@ def _double(site: AttentionSite) -> bool:
 
 def _precedence(site: AttentionSite) -> bool:
     for placed in site.factors:
-        for origin in (placed.factor.definition, placed.factor.operand, placed.factor.application):
-            if origin is not None and misread(origin.node) and _blamed(site, placed):
+        factor = placed.factor
+        for origin in (factor.definition, factor.operand, factor.application):
+            if origin is not None and misread(origin.node, arguments=origin is not factor.application) is not None and _blamed(site, placed):
                 site.culprit = placed
                 _set(site, "faulty", None, "scale-precedence")
                 return True
@@ -552,37 +584,3 @@ def _precedence(site: AttentionSite) -> bool:
 
 def _blamed(site: AttentionSite, placed: PlacedFactor) -> bool:
     return site.ratio is not None and not site.ratio.is_one
-
-
-def misread(node: cst.CSTNode) -> bool:
-    """`x ** 1 / 2`, `d // h ** -0.5`, `x ** (1 // 2)`, `x / d ** 1 / 2`."""
-    if isinstance(node, cst.BinaryOperation):
-        operator, left, right = node.operator, node.left, node.right
-        if isinstance(operator, (cst.Divide, cst.FloorDivide)):
-            tail = left
-            if isinstance(tail, cst.BinaryOperation) and not tail.lpar and isinstance(tail.operator, (cst.Divide, cst.Multiply)):
-                tail = tail.right
-            if (
-                isinstance(tail, cst.BinaryOperation)
-                and not tail.lpar
-                and isinstance(tail.operator, cst.Power)
-                and _unit(tail.right)
-                and isinstance(right, (cst.Integer, cst.Float))
-                and float(right.value) in (2.0, 4.0)
-            ):
-                return True
-            if isinstance(right, cst.BinaryOperation) and not right.lpar and isinstance(right.operator, cst.Power) and isinstance(operator, cst.FloorDivide):
-                return True
-        if isinstance(operator, cst.Power) and isinstance(right, cst.BinaryOperation) and isinstance(right.operator, cst.FloorDivide):
-            return True
-    return any(
-        misread(child)
-        for child in node.children
-        if isinstance(child, (cst.BaseExpression, cst.Arg)) and not isinstance(child, (cst.Lambda, cst.Name, cst.BaseString))
-    )
-
-
-def _unit(node: cst.CSTNode) -> bool:
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
-        return _unit(node.expression)
-    return isinstance(node, (cst.Integer, cst.Float)) and float(node.value.replace("_", "")) == 1.0

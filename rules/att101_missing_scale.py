@@ -1,0 +1,79 @@
+"""ATT101: q·k reaches softmax with a net scale of 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attnlint.engine import naming
+from attnlint.engine.sites import AttentionSite
+from attnlint.rule import Report, Rule
+
+
+class MissingScale(Rule):
+    """
+    ## What it does
+    Checks that the logits are scaled by `1/√d_k` somewhere between the projections and the softmax, where d_k is the dimension that q·k
+    sums over.
+
+    ## Why is this bad
+    The dot product of two vectors with d_k independent components of unit variance has variance d_k. Unscaled logits are √d_k too
+    large: softmax saturates, nearly all weight falls on one key and the gradient vanishes. The scale may stand anywhere (on the query,
+    the key, the logits, in a helper or a caller), and designs that leave it out on purpose stay silent when the code shows it: a
+    comment, an initialisation that holds the root, normalised q and k, unprojected keys.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1)
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = (q @ k.transpose(-2, -1)) * self.head_dim**-0.5
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Fix safety
+    Unsafe. A model trained without the scale has learned larger or smaller projections to match; with the scale it computes something
+    else.
+
+    ## References
+    Vaswani et al., Attention Is All You Need, 2017, section 3.2.1 and its footnote on the variance of a dot product.
+    """
+
+    code = "ATT101"
+    name = "missing-scale"
+
+    def check(self, site: AttentionSite) -> Iterable[Report]:
+        if site.kind != self.name or site.product is None or site.product.origin is None:
+            return
+        size = naming.contraction_name(site)
+        yield Report(site.product.origin, f"q·k sums over {size} and reaches softmax unscaled: the logits are √{size} too large")

@@ -1,0 +1,81 @@
+"""ATT107: an expression that is another power than it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attnlint.engine import derivation, naming, places
+from attnlint.engine.sites import AttentionSite
+from attnlint.engine.values import Origin
+from attnlint.rule import Report, Rule
+
+
+class ScalePrecedence(Rule):
+    """
+    ## What it does
+    Checks scales such as `d ** 1 / 2`, `1 / d ** 1 / 2`, `width // heads ** -0.5` and `d ** (1 // 2)`, whose value is another than a
+    reader takes them for.
+
+    ## Why is this bad
+    `**` binds tighter than `/` and `//`: `d ** 1 / 2` is d/2, and `width // heads ** -0.5` is width times √heads. `1 // 2` is 0, so
+    that `d ** (1 // 2)` is 1. No error is raised, the logits are off by orders of magnitude.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1) / (self.head_dim ** 1 / 2)
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1) / (self.head_dim ** (1 / 2))
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Fix safety
+    Unsafe. The model computes something else afterwards, and a checkpoint was trained with the other scale.
+
+    ## References
+    The Python Language Reference, section 6.17, operator precedence.
+    """
+
+    code = "ATT107"
+    name = "scale-precedence"
+
+    def check(self, site: AttentionSite) -> Iterable[Report]:
+        if site.kind != self.name or site.culprit is None:
+            return
+        found = places.misread_part(site.culprit)
+        if found is not None:
+            unit, part = found
+            quoted, computed = derivation.short(unit.code(part.quoted)), derivation.short(unit.code(part.computed))
+            message = f"`{quoted}` is `{computed}`: the net scale is {naming.text(site, site.scale)}, but q·k sums over {naming.contraction_name(site)}"
+            yield Report(Origin(unit, part.node), message)

@@ -1,0 +1,81 @@
+"""ATT109: a literal that is right for one head size only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attnlint.engine import derivation, naming, places
+from attnlint.engine.sites import AttentionSite
+from attnlint.rule import Report, Rule
+
+
+class ConstantScale(Rule):
+    """
+    ## What it does
+    Checks for a literal scale such as `/ 8.0` or a default of `0.125` where the head size is computed from settings, or is another
+    number.
+
+    ## Why is this bad
+    `8` is the root of 64. Configured with another width or number of heads, the same code runs with a scale that is wrong by the root
+    of the ratio of the sizes, and no one sees it.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1) / 8.0
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Attention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.head_dim = heads, width // heads
+            self.qkv = nn.Linear(width, 3 * width)
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+            logits = q @ k.transpose(-2, -1) / self.head_dim**0.5
+            weights = torch.softmax(logits, dim=-1)
+            return (weights @ v).transpose(1, 2).reshape(b, t, c)
+    ```
+
+    ## Fix safety
+    Unsafe. A model of another head size computes something else afterwards; one of the size that the literal is right for computes the
+    same.
+
+    ## References
+    Vaswani et al., Attention Is All You Need, 2017, section 3.2.1.
+    """
+
+    code = "ATT109"
+    name = "constant-scale"
+
+    def check(self, site: AttentionSite) -> Iterable[Report]:
+        if site.kind != self.name or site.culprit is None:
+            return
+        place = places.wrong_number(site.culprit)
+        if place is not None:
+            fitting = derivation.fitting_size(site)
+            size = naming.contraction_name(site)
+            message = f"`{derivation.code(place)}` is the scale of {fitting} components only, but q·k sums over {size}"
+            yield Report(place, message)
