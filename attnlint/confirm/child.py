@@ -1,0 +1,170 @@
+"""The child process: takes a job, fences itself in, runs the case before and after the fix, writes what was measured."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+from typing import Any
+
+TOLERANCE = 2e-3
+
+
+def main(request: str, answer: str) -> None:
+    """Reads the job file, writes the result file."""
+    with open(request, encoding="utf-8") as stream:
+        job = json.load(stream)
+    stream = open(answer, "w", encoding="utf-8")  # noqa: SIM115 - opened before files are fenced off
+    for name in job["libraries"]:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            _answer(stream, {"before": None, "after": None, "reasons": [f"{name} is not installed"]})
+            return
+    if "torch" in job["libraries"]:
+        import torch
+
+        torch.set_num_threads(1)
+        importlib.import_module("attnlint.probe.torch_backend")
+        try:
+            importlib.import_module("einops")
+        except ImportError:
+            pass
+    _fence(job["limits"], os.getcwd())
+    sys.setrecursionlimit(2000)
+    _answer(stream, work(job))
+
+
+def _answer(stream: Any, result: dict[str, Any]) -> None:
+    json.dump(result, stream)
+    stream.flush()
+    stream.close()
+    os._exit(0)  # threads and exit handlers of the code have no say any more
+
+
+def work(job: dict[str, Any]) -> dict[str, Any]:
+    """The readings before and after, and the reasons where there are none."""
+    from attnlint.confirm.cases import Bench, Entry, Recipe, run, search
+    from attnlint.confirm.construct import describe
+    from attnlint.confirm.measure import Reading, Target
+    from attnlint.confirm.namespace import Tree
+
+    def bench(version: str, seconds: float) -> Bench:
+        data = job[version]
+        target = Target(job["path"], tuple(map(tuple, data["rows"])), tuple(data["body"]), job["kind"])
+        tree = Tree(job["roots"], {job["path"]: data["text"]})
+        return Bench(tree, target, job["library"], time.monotonic() + seconds)
+
+    budget = job["limits"]["seconds"]
+    before = bench("before", budget * 0.6)
+    found: list[tuple[Recipe, list[Reading]]] = []
+    for kind, name in job["entries"]:
+        for recipe, readings in search(before, Entry(kind, job["path"], name), tuple(job["flags"])):
+            found.append((recipe, readings))
+            if shows(readings, job["kind"]) or len(found) >= 2:
+                break
+        if found and (shows(found[-1][1], job["kind"]) or len(found) >= 2):
+            break
+    result: dict[str, Any] = {
+        "reasons": list(before.reasons),
+        "missing": before.tree.missing,
+        "stubs": list(before.tree.used_stubs),
+        "before": None,
+        "after": None,
+    }
+    if not found:
+        return result
+    found.sort(key=lambda one: not shows(one[1], job["kind"]))
+    recipe, readings = found[0]
+    result["case"] = {
+        "entry": str(recipe.entry),
+        "inputs": {name: repr(value) for name, value in recipe.state.items()},
+        "assignments": len(found),
+    }
+    result["before"] = [_reading(one) for one in readings]
+    if job.get("after") is not None:
+        after = bench("after", budget * 0.3)
+        try:
+            fixed = run(after, recipe)
+            result["after"] = [_reading(one) for one in fixed]
+            if not fixed:
+                result["after_reason"] = f"the fixed code {after.target.unseen()}"
+        except Exception as error:
+            result["after_reason"] = f"the fixed code raises {describe(error)}"
+    return result
+
+
+def shows(readings: Any, kind: str) -> bool:
+    """Whether readings bear out a fault of this kind."""
+    from attnlint.confirm.verdict import bears_out
+
+    return any(bears_out(reading.figures, kind) for reading in readings)
+
+
+def _reading(reading: Any) -> dict[str, Any]:
+    return {"figures": dict(reading.figures), "logits": [_finite(row) for row in reading.logits], "weights": reading.weights}
+
+
+def _finite(row: Any) -> list[float | None]:
+    return [value if value > float("-inf") else None for value in row]
+
+
+def _fence(limits: dict[str, Any], folder: str) -> None:
+    """Limits for this process, and a hook that refuses files outside its folder, connections and further processes."""
+    try:
+        import resource
+    except ImportError:
+        resource = None  # type: ignore[assignment]
+    if resource is not None:
+        wanted = _used_memory() + limits["memory"] * (1 << 20)
+        for kind, soft in (
+            (resource.RLIMIT_AS, wanted),
+            (resource.RLIMIT_CPU, int(limits["seconds"]) + 5),
+            (resource.RLIMIT_FSIZE, max(limits["output"], 32 << 20)),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            try:
+                hard = resource.getrlimit(kind)[1]
+                bound = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+                resource.setrlimit(kind, (bound, bound))
+            except (ValueError, OSError):
+                continue
+    inside = os.path.realpath(folder) + os.sep
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = arguments
+            writes = (isinstance(mode, str) and any(c in mode for c in "wax+")) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+            if writes and isinstance(path, (str, bytes)) and not _inside(path, inside):
+                raise PermissionError(f"writing to {os.fsdecode(path)} is refused while a finding is confirmed")
+        elif event in _REFUSED:
+            raise PermissionError(f"`{event}` is refused while a finding is confirmed")
+
+    sys.addaudithook(refuse)
+
+
+_REFUSED = frozenset(
+    """socket.connect socket.bind socket.sendto socket.getaddrinfo subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty
+    os.remove os.rename os.rmdir os.mkdir os.chmod os.chown os.link os.symlink os.truncate os.kill os.killpg shutil.rmtree shutil.move shutil.copyfile
+    os.startfile webbrowser.open ftplib.connect smtplib.connect""".split()
+)
+
+
+def _inside(path: str | bytes, folder: str) -> bool:
+    real = os.path.realpath(os.fsdecode(path))
+    return real.startswith(folder) or real == "/dev/null" or real == os.devnull
+
+
+def _used_memory() -> int:
+    """Bytes of address space in use."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 6 << 30
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,114 @@
+"""Running a case under the probe, and picking the attention that the finding is about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Target:
+    """The attention that a finding is about: the rows of its product and softmax in one file.
+
+    `rows` are those of the statements at the site, `body` those of the function that holds them. `kind` is the fault claimed.
+    """
+
+    path: str
+    rows: tuple[tuple[int, int], ...]
+    body: tuple[int, int]
+    kind: str = ""
+    varied: bool = True  # lengths of queries and keys may differ
+
+    def holds(self, path: str, row: int) -> bool:
+        return path == self.path and any(first <= row <= last for first, last in self.rows)
+
+    def near(self, path: str, row: int) -> bool:
+        return path == self.path and self.body[0] <= row <= self.body[1]
+
+    def unseen(self) -> str:
+        rows = ", ".join(str(first) for first, _ in self.rows)
+        return f"runs, but no attention was measured at line {rows}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One measured site, as plain values, with a sample of its logits and weights."""
+
+    figures: Mapping[str, Any]
+    logits: tuple[tuple[float, ...], ...] = ()
+    weights: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        value = self.figures.get("ratio")
+        return float(value) if value is not None else None
+
+
+def measured(call: Callable[[], Any], target: Target, library: str, values: dict[str, Any]) -> list[Reading]:
+    """What the probe measured at the target during a call. For NumPy the arrays among `values` are tracked from here on."""
+    from attnlint import probe
+
+    if library == "torch":
+        import torch
+
+        with torch.no_grad(), probe.watch(keep_samples=True) as report:
+            call()
+    else:
+        with probe.watch(keep_samples=True) as report:
+            for name, value in values.items():
+                values[name] = tracked(value)
+            call()
+    if report.internal_errors:
+        raise RuntimeError(f"the probe failed: {report.internal_errors[0]}")
+    return chosen(report, target)
+
+
+def tracked(value: Any) -> Any:
+    """A NumPy array as one that the probe follows; anything else as it is."""
+    import numpy as np
+
+    from attnlint import probe
+
+    if type(value) is np.ndarray and value.ndim and value.dtype.kind in "fiu":
+        return probe.array(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(tracked(item) for item in value)
+    return value
+
+
+def chosen(report: Any, target: Target) -> list[Reading]:
+    """The readings at the target's rows; else, where one attention alone ran in its function, that one."""
+    sites = list(report.sites)
+    found = [site for site in sites if target.holds(site.file, site.line)]
+    if not found:
+        near = [site for site in sites if target.near(site.file, site.line)]
+        found = near if len(near) == 1 else []
+    return [_reading(site) for site in found if _finite(site)]
+
+
+def _finite(site: Any) -> bool:
+    return site.ratio is None or math.isfinite(site.ratio)
+
+
+def _reading(site: Any) -> Reading:
+    figures = {name: _plain(value) for name, value in site.as_dict().items()}
+    samples = site.samples
+    if samples is None:
+        return Reading(figures)
+    return Reading(figures, _rows(samples.logits), _rows(samples.weights))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def _rows(array: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(f"{x:.6g}") if math.isfinite(x) else -math.inf for x in row) for row in array[:32].tolist())
