@@ -373,8 +373,8 @@ def rule(options: argparse.Namespace) -> int:
     elif options.rule:
         found = registry.find_rule(options.rule, known)
         if found is None:
-            registry.check_words([f"{options.rule} "], known, "attnlint rule")
-        chosen = [found] if found else []
+            raise registry.unknown_rule(options.rule, known, "attnlint rule")
+        chosen = [found]
     else:
         raise ConfigError("attnlint rule: name a rule by code or name, or give --all")
     if options.output_format == "json":

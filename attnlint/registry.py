@@ -171,12 +171,17 @@ def rank(word: str, one: RuleMeta) -> int:
     return 1 + len(upper) if _PREFIX.match(upper) and one.code.startswith(upper) else 0
 
 
+def unknown_rule(word: str, known: Sequence[RuleMeta], where: str) -> ConfigError:
+    """The error that says that there is no such rule, and which one may be meant."""
+    names = [name for one in known for name in (one.code, one.name)]
+    return ConfigError(f"{where}: unknown rule `{word}`{suggestion(word, names)} (`attnlint rule --all` lists them)")
+
+
 def check_words(words: Iterable[str], known: Sequence[RuleMeta], where: str) -> None:
     """Raises ConfigError for a word that names no rule."""
     for word in words:
         if word != "ALL" and not any(rank(word, one) for one in known):
-            names = [name for one in known for name in (one.code, one.name)]
-            raise ConfigError(f"{where}: unknown rule `{word}`{suggestion(word, names)} (`attnlint rule --all` lists them)")
+            raise unknown_rule(word, known, where)
 
 
 def sections(docs: str) -> dict[str, str]:

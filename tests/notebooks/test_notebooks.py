@@ -57,7 +57,7 @@ def test_a_finding_names_cell_row_and_column(attnlint, tmp_path):
 def test_one_attention_over_several_cells(attnlint, tmp_path):
     script = [
         "import torch\nfrom torch import nn\n",
-        "%%time\ndef attend(q, k, v, scale):\n    weights = torch.softmax(q @ k.transpose(-2, -1) * scale, dim=-1)\n    return weights @ v\n",
+        "%%time\ndef attend(q, k, v, scale):\n    return torch.softmax(q @ k.transpose(-2, -1) * scale, dim=-1) @ v\n",
         "!nvidia-smi\n",
         FAULTY[FAULTY.index("class") : FAULTY.index("        energy")] + "        return attend(q, k, v, self.embed_size ** -0.5)\n",
     ]

@@ -198,7 +198,10 @@ def test_the_progress_bar_is_drawn_on_a_terminal_only(tmp_path):
 
     for number in range(60):
         (tmp_path / f"m{number}.py").write_text(FAULTY)
-    code = "import attnlint.progress as p; p.EVERY = 0.0; from attnlint.cli import main; import sys; sys.exit(main(['check', '--no-cache', '-j1', '.', *sys.argv[1:]]))"
+    code = (
+        "import sys, attnlint.progress as p; p.EVERY = 0.0; from attnlint.cli import main; "
+        "sys.exit(main(['check', '--no-cache', '-j1', '.', *sys.argv[1:]]))"
+    )
 
     def errors(*options: str, terminal: bool) -> bytes:
         if not terminal:
