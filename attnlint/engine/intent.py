@@ -11,18 +11,27 @@ if TYPE_CHECKING:
     from attnlint.engine.sites import AttentionSite
 
 _SCALE_COMMENT = re.compile(
-    r"#[^\n]*(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|scal\w* (is |are |was |already |has )?(been )?(fold|absorb|merg|bak|includ|appl|init|done|learn)\w*"
+    r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|scal\w* (is |are |was |already |has )?(been )?(fold|absorb|merg|bak|includ|appl|init|done|learn)\w*"
     r"|already (scal|carr|appl)|fold(s|ed)?\b[^\n]*(scal|sqrt|init)|absorb\w*[^\n]*(scal|sqrt))",
     re.I,
 )
-_INITIALISER = re.compile(
-    r"(\bq\b|\w*query\w*|\w*q_proj\w*|\bwq\b|\bto_q\b)[\w.\[\]]*\s*(\.data)?\s*\.?\s*(normal_|uniform_|initializer|,)[^\n]*\n?[^\n]*\(\s*\(*[\w.]+\s*\*\s*[\w.]+\)*\s*\*\*\s*-\s*0?\.5"
-    r"|normal_?\(\s*[\w.]*\bq\w*\.weight[^\n]*\n?[^\n]*\(\s*[\w.]+\s*\*\s*[\w.]+\s*\)\s*\*\*\s*-\s*0?\.5"
-    r"|(q|query)\w*init\w*\s*=[^\n]*\(\s*\(*[\w.]+\s*\*\s*[\w.]+\)*\s*\*\*\s*-\s*0?\.5",
-    re.I,
-)
-
+_PRODUCT_ROOT = re.compile(r"\(\s*\(?\s*[\w.]+\s*\*\s*[\w.]+\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*[\w.]+\s*\*|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*[\w.]+\s*\*")
+_QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
+_INIT_WORD = re.compile(r"normal|uniform|init|std", re.I)
+
+
+def initialiser_holds_root(text: str) -> bool:
+    """Whether the weights of the query start with a deviation of (width · head size)^-1/2, as T5 has it."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if "*" not in line or ".5" not in line and "sqrt" not in line:
+            continue
+        if len(line) < 400 and _PRODUCT_ROOT.search(line):
+            around = "\n".join(one[:400] for one in lines[max(0, number - 3) : number + 3])
+            if _INIT_WORD.search(around) and _QUERY_WORD.search(around):
+                return True
+    return False
 
 
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:
@@ -49,7 +58,7 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "a comment says so"
     if owner is not None and _BUCKETS.search(owner.unit.code(owner.node)):
         return "learned biases of position buckets, as in T5, which folds the scale into its initialisation"
-    if _INITIALISER.search(text):
+    if initialiser_holds_root(text):
         return "the factor is folded into the initialisation"
     return None
 

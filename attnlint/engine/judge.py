@@ -37,7 +37,7 @@ def judge(record: SiteRecord) -> AttentionSite | None:
     """The judged site, or None where the softmax is no attention."""
     if record.logits is None or "log" in record.notes:
         return None
-    candidates = [(carrier, product) for carrier, product in products_of(record.logits) if _is_attention(record, product)]
+    candidates = [(carrier, product) for carrier, product in _wide(products_of(record.logits)) if _is_attention(record, product)]
     if not candidates:
         return _untraced(record)
     sites = [_judge_product(record, carrier, product, len(candidates)) for carrier, product in candidates]
@@ -54,6 +54,13 @@ def judge(record: SiteRecord) -> AttentionSite | None:
     if best.verdict == "correct":
         _bias(best)
     return best
+
+
+def _wide(products: list[tuple[Tensor, Product]]) -> list[tuple[Tensor, Product]]:
+    """Without products over two segments or three coordinates, which are added to a product over features."""
+    if all(product.size.is_number for _, product in products):
+        return products
+    return [(carrier, product) for carrier, product in products if not (product.size.is_number and product.size.coefficient <= 4)]
 
 
 def _bias(site: AttentionSite) -> None:
@@ -341,7 +348,7 @@ def _factor_with(site: AttentionSite, symbols: set[Symbol]) -> PlacedFactor | No
 
 def _constant_for_heads(site: AttentionSite, ratio: Monomial, constant: Monomial) -> bool:
     """A literal such as 1/8 that is d^-1/2 of one head size, where the head size can be another."""
-    if site.contraction is None or not constant.is_number or constant.coefficient <= 0:
+    if site.contraction is None or not constant.is_number or not constant.coefficient > 0:  # nor where it is not a number
         return False
     inverse = 1.0 / constant.coefficient**2
     whole = round(inverse)
