@@ -895,6 +895,8 @@ def split(engine: Interpreter, call: Call) -> Value:
     value = call.values.get("sections")
     if index is None:
         return SequenceValue(_reshaped(engine, tensor, None, call))
+    if tensor.shape.lead is not None and index >= 2:  # the last of the usual three axes
+        tensor = tensor.but(shape=ranked(engine, tensor.shape, shapes.usual_rank(tensor.shape, index + 1)))
     if isinstance(value, Items):
         sizes = [engine.as_scalar(item) for item in value.items]
         if any(size is None for size in sizes):
@@ -994,7 +996,9 @@ def concat(engine: Interpreter, call: Call) -> Value:
         item = engine.as_tensor(value.item)
         if item is None:
             return engine.opaque_tensor("a concatenation of what is not followed", node=call.node)
-        index = call.integer("dim", 0)
+        index = call.integer("dim", call.settings.get("dim", 0))
+        if index == 0 and item.shape.lead is not None:  # more of the first axis of an unknown rank: the trailing axes stay
+            return tensors.then(engine, item, call.node)
         if index is not None and value.length is not None:
             found = shapes.axis_of(item.shape, index)
             if found is not None:
@@ -1037,6 +1041,8 @@ def stack(engine: Interpreter, call: Call) -> Value:
         item = engine.as_tensor(value.item)
         if item is not None and index is not None:
             shape = shapes.stack([item.shape], index)
+            if shape is None and index == 0 and item.shape.axes:  # a new first axis of an unknown rank
+                shape = shapes.Shape(item.shape.axes, shapes.unknown(engine.fresh("stack")).lead)
             if shape is not None and shape.lead is None and value.length is not None:
                 position = index if index >= 0 else len(shape.axes) + index
                 axis = shapes.sized(value.length, engine.fresh("stack"))

@@ -129,6 +129,16 @@ def _learn_contracted(engine: Engine, contraction: Contraction) -> None:
         a, b = contraction.left[0].size, contraction.right[0].size
         if not a.equals(b) and any(side.symbols and all(symbol.kind == AXIS for symbol in side.symbols) for side in (a, b)):
             engine.facts.learn(a, b)
+            return
+        ratio = engine.facts.normalise(a / b)  # both over the number of heads
+        if ratio.coefficient == 1 and ratio.powers and all(symbol.kind == AXIS for symbol in ratio.symbols):
+            above = below = Monomial()
+            for symbol, exponent in ratio.powers:
+                if exponent > 0:
+                    above = above * Monomial.of(symbol).power(exponent)
+                else:
+                    below = below * Monomial.of(symbol).power(-exponent)
+            engine.facts.learn(above, below)
 
 
 def _is_bare_weight(tensor: Tensor) -> bool:
