@@ -9,6 +9,7 @@ import libcst as cst
 
 from attnlint.engine import edits
 from attnlint.engine.arithmetic import RANDOM
+from attnlint.engine.polarity import NOTES
 from attnlint.engine.roles import code
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
@@ -128,7 +129,7 @@ def _is_zero_one(value: Value | None) -> bool:
     """A mask by its type, or by its name."""
     if not isinstance(value, Tensor) or value.notes & RANDOM:
         return False
-    if value.dtype == "bool":
+    if value.dtype == "bool" or (value.notes & NOTES and value.notes & {"ones", "ones_like"}):
         return True
     names = [value.name or ""]
     if isinstance(value.content, Leaf):

@@ -24,6 +24,7 @@ HOLDS = re.compile(
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa", re.I)
 MAX_CALLER_ROUNDS = 3
+_EXPONENTIAL = re.compile(r"\bexp\(")
 
 
 class Analysis:
@@ -47,8 +48,10 @@ class Analysis:
             for statement in direct:
                 self._definition(statement)
                 done.add(statement.index)
+            helpers = self._silent_helpers(direct, texts)
             for _ in range(MAX_CALLER_ROUNDS):
-                names = self._open_names()
+                names = self._open_names() | helpers
+                helpers = set()
                 callers = [
                     s for s in definitions if s.index not in done and any(re.search(rf"\b{re.escape(name)}\b", texts[s.index]) for name in names)
                 ]
@@ -88,6 +91,17 @@ class Analysis:
                 if chain:
                     names.add(chain.split(".")[0])
         return names
+
+    def _silent_helpers(self, direct: list[Statement], texts: dict[int, str]) -> set[str]:
+        """Functions that exponentiate and divide, and have left no site: by itself their argument may be a number."""
+        met = {chain.split(".")[0] for record in self.interpreter.records for chain in record.call_chain}
+        return {
+            name
+            for statement in direct
+            if statement.kind == "function" and _EXPONENTIAL.search(texts[statement.index]) and "/" in texts[statement.index]
+            for name in statement.names
+            if name not in met
+        }
 
     # --- entries
 

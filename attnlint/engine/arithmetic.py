@@ -342,7 +342,7 @@ def interest(content: Content) -> int:
 
 def is_mask(tensor: Tensor) -> bool:
     """A 0/1 tensor: boolean by construction, or an argument that is called a mask."""
-    if tensor.dtype == "bool":
+    if tensor.dtype == "bool" or (tensor.notes & polarity.NOTES and tensor.notes & {"ones", "ones_like"} and not tensor.factors):
         return True
     leaf = tensor.content
     if isinstance(leaf, Leaf) and leaf.kind in ("argument", "opaque", "buffer", "constant"):

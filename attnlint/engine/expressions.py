@@ -392,6 +392,8 @@ class Expressions(Engine):
             if name in value.items:
                 return value.items[name]
             return Bound(value, name)
+        if isinstance(value, Items) and len(value.items) == 2 and name in ("values", "indices"):  # what max and topk return
+            return value.items[name == "indices"]
         if isinstance(value, (Items, SequenceValue, Text, ShapeOf)):
             return Bound(value, name)
         if isinstance(value, Scalar):
