@@ -18,7 +18,7 @@ from attnlint.confirm.sizes import Sizes
 KEEP, OVERRIDE = "keep", "override"
 _TOO_LARGE = 1 << 13
 _OBJECT = re.compile(r"(.*_)?(config|cfg|conf|args|hparams|opts?|params|hp|configs|arguments|hyper.*)")
-_INNER = re.compile(r"(.*_)?(fn|module|net|layer|block|sublayer|model|backbone|encoder|decoder|norm)")
+_INNER = re.compile(r"(?!d_?model$)(.*_)?(fn|module|net|layer|block|sublayer|model|backbone|encoder|decoder|norm)")
 
 
 class CannotBuild(Exception):

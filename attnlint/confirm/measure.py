@@ -54,15 +54,45 @@ def measured(call: Callable[[], Any], target: Target, library: str, values: dict
         import torch
 
         with torch.no_grad(), probe.watch(keep_samples=True) as report:
-            call()
+            use_weights(call())
     else:
         with probe.watch(keep_samples=True) as report:
             for name, value in values.items():
                 values[name] = tracked(value)
-            call()
+            use_weights(call())
     if report.internal_errors:
         raise RuntimeError(f"the probe failed: {report.internal_errors[0]}")
     return chosen(report, target)
+
+
+def use_weights(result: Any, depth: int = 0) -> None:
+    """Averages random values with the weights that the code hands back: an attention is seen where its weights meet values."""
+    if isinstance(result, (list, tuple)) and depth < 3:
+        for one in result:
+            use_weights(one, depth + 1)
+        return
+    if isinstance(result, dict) and depth < 3:
+        use_weights(list(result.values()), depth + 1)
+        return
+    if not hasattr(result, "shape") or len(result.shape) < 2 or "float" not in str(result.dtype):
+        return
+    for axis in (-1, -2):
+        total = result.sum(axis)
+        if bool(((total > 0.999) & (total < 1.001)).all()):
+            rows = result if axis == -1 else result.swapaxes(-1, -2)
+            rows @ _values_for(rows)
+            return
+
+
+def _values_for(weights: Any) -> Any:
+    shape = (*weights.shape[:-2], weights.shape[-1], 5)
+    if type(weights).__module__.startswith("torch"):
+        import torch
+
+        return torch.ones(shape, dtype=weights.dtype).cumsum(-1)
+    import numpy as np
+
+    return np.cumsum(np.ones(shape), -1)
 
 
 def tracked(value: Any) -> Any:

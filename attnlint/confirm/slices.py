@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attnlint.confirm.measure import Reading, Target, chosen, tracked
+from attnlint.confirm.measure import Reading, Target, chosen, tracked, use_weights
 from attnlint.confirm.namespace import Space, bound_names, position
 
 _WRAP = "__attnlint_tracked__"
@@ -28,10 +28,18 @@ def run_script(space: Space, target: Target, library: str, seed: Callable[[], No
 
         with torch.no_grad(), probe.watch(keep_samples=True) as report:
             space.execute(wrapped)
+            use_weights(_results(space, statements, target))
     else:
         with probe.watch(keep_samples=True) as report:
             space.execute(wrapped)
+            use_weights(_results(space, statements, target))
     return chosen(report, target)
+
+
+def _results(space: Space, statements: Sequence[ast.stmt], target: Target) -> list[Any]:
+    """What the statements at the target's rows bound."""
+    held = [s for s in statements if any(position(s)[0] <= last and first <= position(s)[1] for first, last in target.rows)]
+    return [dict.get(space, name) for statement in held for name in bound_names(statement)]
 
 
 def _itself(value: Any) -> Any:
