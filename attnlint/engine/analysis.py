@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import libcst as cst
 
@@ -19,7 +19,7 @@ from attnlint.engine.values import Argument, ClassValue, Function, Instance, Ite
 
 # words of a definition that may hold a site itself
 HOLDS = re.compile(
-    r"softmax|scaled_dot_product|flash_attn|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(", re.I
+    r"softmax|scaled_dot_product|flash_attn|flash_attention|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(", re.I
 )
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa", re.I)
@@ -44,27 +44,26 @@ class Analysis:
         direct = [s for s in definitions if HOLDS.search(texts[s.index]) or self._calls_imported(texts[s.index])]
         done: set[int] = set()
         script = [s for s in scope.statements if s.kind not in ("class", "function", "import")]
-        try:
-            for statement in direct:
+        for statement in direct:
+            self._definition(statement)
+            done.add(statement.index)
+        helpers = self._silent_helpers(direct, texts)
+        for _ in range(MAX_CALLER_ROUNDS):
+            names = self._open_names() | helpers
+            helpers = set()
+            if not names:
+                break
+            mentions = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
+            callers = [s for s in definitions if s.index not in done and mentions.search(texts[s.index])]
+            if not callers:
+                break
+            for statement in callers:
                 self._definition(statement)
                 done.add(statement.index)
-            helpers = self._silent_helpers(direct, texts)
-            for _ in range(MAX_CALLER_ROUNDS):
-                names = self._open_names() | helpers
-                helpers = set()
-                callers = [
-                    s for s in definitions if s.index not in done and any(re.search(rf"\b{re.escape(name)}\b", texts[s.index]) for name in names)
-                ]
-                if not callers:
-                    break
-                for statement in callers:
-                    self._definition(statement)
-                    done.add(statement.index)
-            holders = {name for s in definitions if s.index in done for name in s.names}
-            if any(HOLDS.search(texts[s.index]) or any(re.search(rf"\b{re.escape(name)}\b", texts[s.index]) for name in holders) for s in script if s.kind != "import"):
-                self._script()
-        except BudgetExceeded:
-            self.interpreter.notes.append(f"{scope.path}: not analysed to the end: it needs more steps than are granted to one file")
+        holders = {name for s in definitions if s.index in done for name in s.names}
+        holding = re.compile(rf"\b({'|'.join(map(re.escape, sorted(holders)))})\b") if holders else None
+        if any(HOLDS.search(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
+            self._entry(1, self._script)
         self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
         for site in self.sites:
             site.siblings = tuple(self.sites)
@@ -117,14 +116,26 @@ class Analysis:
             return
         for name in statement.names:
             value = self.interpreter.global_value(self.scope, name)
+            if isinstance(value, Function):
+                self._entry(statement.first, lambda found=value: self._function(found))  # type: ignore[misc]
+            elif isinstance(value, ClassValue) and value.scope is self.scope:
+                self._entry(statement.first, lambda found=value: self._class(found))  # type: ignore[misc]
+
+    def _entry(self, row: int, evaluate: Callable[[], None]) -> None:
+        """Evaluate one entry within its budget; what is left out is said, and the rest goes on."""
+        interpreter = self.interpreter
+        reason = "it needs more steps than are granted"
+        if interpreter.grant():
             try:
-                if isinstance(value, Function):
-                    self._function(value)
-                elif isinstance(value, ClassValue) and value.scope is self.scope:
-                    self._class(value)
+                evaluate()
+                return
+            except BudgetExceeded:
+                pass
             except RecursionError:
-                self.interpreter.frames.clear()
-                self.interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: expressions nest too deeply")
+                reason = "expressions nest too deeply"
+        interpreter.frames.clear()
+        interpreter.module_frame = None
+        self.interpreter.notes.append(f"{self.scope.path}:{row}: not analysed to the end: {reason}")
 
     def _function(self, function: Function) -> None:
         self.evaluated += 1
@@ -152,7 +163,8 @@ class Analysis:
             name = function.qualname.rpartition(".")[2]
             if name in FORWARD_METHODS:
                 self._build(instance, function)
-            interpreter.call_function(function, [], {}, None, instance if function.kind != "class" else cls, standalone=True)  # type: ignore[arg-type]
+            receiver = instance if function.kind != "class" else cls
+            self._entry(0, lambda method=function, held=receiver: interpreter.call_function(method, [], {}, None, held, standalone=True))  # type: ignore[misc]
 
     def _build(self, instance: Instance, forward: Function) -> None:
         """Keras: the variables of `build` exist before `call`, made for the shape of its first argument."""

@@ -871,6 +871,7 @@ def chunk(engine: Interpreter, call: Call) -> Value:
 
 def _part(engine: Interpreter, tensor: Tensor, index: int, count: Monomial, call: Call) -> Tensor:
     """One of `count` equal parts of an axis."""
+    engine.note_dims(count)
     found = shapes.axis_of(tensor.shape, index)
     if found is None:
         return _reshaped(engine, tensor, None, call)
