@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.roles import Placement, argument, code, guessed, is_data, placement, roles, two_way, ways
+from attnlint.engine.roles import Placement, argument, code, guessed, is_data, is_sure, placement, roles, two_way, ways
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Origin
 from attnlint.model import Fix
@@ -79,7 +79,7 @@ class SoftmaxAxis(Rule):
             origin = record.anchor or record.softmax
             if origin is None or record.renormalised or record.online or record.value is None:
                 continue
-            if guessed(one) or two_way(one, site.siblings) or not is_data(record.value):
+            if not is_sure(one) or guessed(one) or two_way(one, site.siblings) or not is_data(record.value):
                 continue
             found = placement(record)
             if found is None or not found.apart:

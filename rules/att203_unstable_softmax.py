@@ -10,7 +10,7 @@ from attnlint.engine import edits
 from attnlint.engine.algebra import Monomial
 from attnlint.engine.roles import code, positions
 from attnlint.engine.sites import AttentionSite, SiteRecord
-from attnlint.engine.values import Origin, Product, Sum, Tensor
+from attnlint.engine.values import Leaf, Origin, Product, Sum, Tensor
 from attnlint.model import Edit, Fix
 from attnlint.rule import Report, Rule
 
@@ -74,7 +74,7 @@ class UnstableSoftmax(Rule):
         origin = record.exponential
         if origin is None or not record.hand_written or record.stable or record.logits is None:
             return
-        if site.query is None or site.key is None or (site.query.normalised and site.key.normalised):
+        if site.query is not None and site.key is not None and site.query.normalised and site.key.normalised:
             return
         if not _as_they_are(record.logits):
             return
@@ -85,6 +85,10 @@ def _as_they_are(logits: Tensor) -> bool:
     """Whether nothing may have been subtracted from the logits, and nothing bounds them."""
     if logits.nonlinear or logits.uncertain:
         return False
+    if isinstance(logits.content, Leaf):  # additive attention: a projection onto a learned vector
+        return logits.content.kind == "projection" and (
+            "·" in logits.content.key or (logits.content.layer is not None and logits.content.layer.kind == "linear")
+        )
     if isinstance(logits.content, Product):
         return True
     if not isinstance(logits.content, Sum):

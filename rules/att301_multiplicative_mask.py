@@ -10,7 +10,7 @@ import libcst as cst
 from attnlint.engine import edits
 from attnlint.engine.arithmetic import RANDOM
 from attnlint.engine.polarity import NOTES
-from attnlint.engine.roles import code
+from attnlint.engine.roles import code, is_sure
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
 from attnlint.model import Fix
@@ -78,7 +78,7 @@ class MultiplicativeMask(Rule):
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         logits = site.record.logits
-        if logits is None or site.product is None or (site.record.renormalised and site.record.after_masks):
+        if logits is None or site.product is None or not is_sure(site) or (site.record.renormalised and site.record.after_masks):
             return  # what is masked and normalised after softmax may hold any logit before it
         masks, compensated = _masks(logits, site.product)
         if compensated or any(_hides(mask) for mask in masks):
@@ -129,6 +129,8 @@ def _is_zero_one(value: Value | None) -> bool:
     """A mask by its type, or by its name."""
     if not isinstance(value, Tensor) or value.notes & RANDOM:
         return False
+    if value.notes & {"ones", "ones_like"} and not value.notes & NOTES:
+        return False  # it hides nothing
     if value.dtype == "bool" or (value.notes & NOTES and value.notes & {"ones", "ones_like"}):
         return True
     names = [value.name or ""]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from attnlint.engine.arithmetic import RANDOM
-from attnlint.engine.roles import code, placement, ways
+from attnlint.engine.roles import code, is_sure, placement, ways
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.tensors import others_of
 from attnlint.engine.values import Leaf, Mask, Scalar, Tensor
@@ -78,7 +78,7 @@ class MaskAfterSoftmax(Rule):
             return
         for one in ways(site):
             for mask in one.record.after_masks:
-                if mask.origin is None:
+                if mask.origin is None or not is_sure(one):
                     continue
                 if _ruins(mask):
                     yield Report(

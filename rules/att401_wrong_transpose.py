@@ -10,7 +10,7 @@ import libcst as cst
 from attnlint.engine import edits
 from attnlint.engine.algebra import AXIS, LEARNED, OPAQUE, Monomial
 from attnlint.engine.axes import Atom, Axis, Block
-from attnlint.engine.roles import code, positions, size_name
+from attnlint.engine.roles import code, is_sure, positions, size_name
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Leaf, Origin, Tensor
 from attnlint.model import Fix
@@ -81,7 +81,7 @@ class WrongTranspose(Rule):
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         product, query, key = site.product, site.query, site.key
-        if product is None or query is None or key is None or site.record.kernel is not None:
+        if product is None or query is None or key is None or site.record.kernel is not None or not is_sure(site):
             return
         for tensor in (key, query):
             for text, origin in tensor.scrambled:

@@ -162,9 +162,10 @@ def _untraced(record: SiteRecord) -> AttentionSite | None:
     reason = logits.content.reason if isinstance(logits.content, Leaf) else None
     if isinstance(logits.content, Leaf) and logits.content.kind in ("parameter", "buffer", "constant", "embedding", "recurrent"):
         return None
-    if isinstance(logits.content, Leaf) and logits.content.kind in ("projection", "array") and logits.content.layer is not None:
+    bare = record.hand_written and not record.stable and isinstance(logits.content, Leaf) and logits.content.kind == "projection"
+    if isinstance(logits.content, Leaf) and logits.content.kind in ("projection", "array") and logits.content.layer is not None and not bare:
         return None
-    if not ATTENTION_NAME.search(record.qualname) and reason is None:
+    if not ATTENTION_NAME.search(record.qualname) and reason is None and not bare:
         return None
     return AttentionSite(record, None, None, None, None, None, None, None, (), "unknown", reason=reason or "the logits are no product that is followed")
 

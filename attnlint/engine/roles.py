@@ -10,6 +10,7 @@ import libcst as cst
 
 from attnlint.engine.algebra import Monomial
 from attnlint.engine.axes import Axis, Block, Shape
+from attnlint.engine.judge import names_say_attention
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.tensors import SECOND, WEIGHTS_PRODUCT, products_of
 from attnlint.engine.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
@@ -17,7 +18,15 @@ from attnlint.engine.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
 _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
 _HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
 _READABLE = re.compile(r"[\w.\-/^·() ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
+_ROUTER = re.compile(r"moe|expert|gating|rout|dispatch", re.I)
 _LEADING = 8  # axes counted from the front of an unknown rank
+
+
+def is_sure(site: AttentionSite) -> bool:
+    """Whether a site is attention beyond doubt: its scale is judged, or the code speaks of queries, keys and attention and not of experts."""
+    if site.product is None:
+        return False
+    return site.verdict != "unknown" or (names_say_attention(site.record, site.product) and not _ROUTER.search(site.record.qualname))
 
 
 def guessed(site: AttentionSite) -> bool:
