@@ -12,7 +12,7 @@ import libcst as cst
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Monomial
 from attnlint.engine.expressions import Expressions, key_text, named
 from attnlint.engine.scope import Import, ModuleScope, Unit
-from attnlint.engine.state import MAX_DEPTH, MAX_STEPS_OF_CALL, CallTooLong, Frame
+from attnlint.engine.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_STEPS_OF_CALL, CallTooLong, Frame
 from attnlint.engine.values import (
     NONE,
     Argument,
@@ -189,6 +189,8 @@ class Calls(Expressions):
         """Evaluate a function with its arguments bound. `standalone` makes symbols of all that is not given."""
         if len(self.frames) >= MAX_DEPTH:
             return self.opaque_result("calls nest too deeply", arguments, node)
+        if self.frames and function.scope is not self.scope and not self.worth_following(function):
+            return self.opaque_result(f"`{function.qualname}` of another file is long and holds no attention", arguments, node)
         if sum(1 for frame in self.frames if frame.function is not None and frame.function.node is function.node) >= 2:
             return self.opaque_result("a recursive call", arguments, node)
         call_site = self.origin(node) if self.frames and node is not None else None
@@ -240,6 +242,13 @@ class Calls(Expressions):
         if not frame.returns:
             return Unknown("a function that only raises")
         return self.choose(frame.returns)
+
+    def worth_following(self, function: Function) -> bool:
+        """A function of another file: short, or one that may hold a site itself."""
+        from attnlint.engine.analysis import HOLDS
+
+        text = self.function_text(function)
+        return text.count("\n") <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames)) or HOLDS.search(text) is not None
 
     def _bind(
         self,

@@ -46,11 +46,13 @@ if TYPE_CHECKING:
     from attnlint.engine.sites import SiteRecord
 
 MAX_OPTIONS = 8  # alternatives kept of one value; more paths than this are no longer told apart
-MAX_DEPTH = 24  # nested calls
-MAX_STEPS = 400_000  # evaluated nodes of one file
+MAX_DEPTH = 12  # nested calls
+MAX_STEPS = 30_000  # evaluated nodes of one top-level definition and all that it calls
+MAX_FILE_STEPS = 300_000  # evaluated nodes of one file
+MAX_FOREIGN_LINES = 150  # a longer function of another file is followed only where it may hold a site itself
 
 
-MAX_STEPS_OF_CALL = 60_000  # of these, for one call of a function of another file that meets no attention; half of it for each such call inside
+MAX_STEPS_OF_CALL = 6_000  # of these, for one call of a function of another file that meets no attention; half of it for each such call inside
 
 
 class CallTooLong(Exception):
@@ -96,6 +98,7 @@ class Engine:
         self.dependencies: set[str] = set()
         self.defaults: dict[str, Value] = {}  # symbol key -> default of the parameter
         self.steps = 0
+        self.step_limit = MAX_STEPS
         self.call_limit = MAX_STEPS
         self.call_records = 0
         self.too_long: set[int] = set()  # functions that were given up, by their node
@@ -154,12 +157,17 @@ class Engine:
 
     def step(self, count: int = 1) -> None:
         self.steps += count
-        if self.steps > self.call_limit:
-            if self.steps > MAX_STEPS:
+        if self.steps > self.call_limit or self.steps > self.step_limit:
+            if self.steps > self.step_limit:
                 raise BudgetExceeded
             if len(self.records) == self.call_records:
                 raise CallTooLong
-            self.call_limit = MAX_STEPS  # an attention was met in there
+            self.call_limit = self.step_limit  # an attention was met in there
+
+    def grant(self) -> bool:
+        """Grant the steps of one more entry; False where the file has used up all of its own."""
+        self.step_limit = self.call_limit = min(self.steps + MAX_STEPS, MAX_FILE_STEPS)
+        return self.steps < MAX_FILE_STEPS
 
     def origin(self, node: cst.CSTNode | None) -> Origin | None:
         unit = self.frame.unit
