@@ -368,7 +368,7 @@ def _numeric(site: AttentionSite) -> None:
     if _precedence(site):
         return
     contraction = site.facts.normalise(site.contraction) if site.contraction is not None else ONE
-    if contraction.is_number and net.is_number:
+    if contraction.is_number and net.is_number and contraction.coefficient > 0 and net.coefficient != 0:
         d = contraction.coefficient
         for power, kind in ((-1.0, "unrooted-scale"), (0.5, "inverted-scale"), (1.0, "inverted-scale")):
             if abs(net.coefficient - d**power) < 1e-9 * max(1.0, d**power):
