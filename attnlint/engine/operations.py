@@ -1383,7 +1383,9 @@ def register_buffer(engine: Interpreter, call: Call) -> Value:
     if isinstance(name, Text) and isinstance(receiver, Instance) and value is not None:
         if isinstance(value, Tensor):
             leaf = value.content
-            if isinstance(leaf, Leaf) and leaf.kind in ("array", "argument", "opaque", "embedding"):
+            if not isinstance(leaf, Leaf):  # a table that is computed once: angles, distances
+                value = value.but(content=Leaf("buffer", engine.fresh(name.value)), factors=(), nonlinear=())
+            elif leaf.kind in ("array", "argument", "opaque", "embedding"):
                 value = value.but(content=Leaf("buffer", leaf.key, leaf.reason))
             value = value.but(name=name.value)
         receiver.attributes[name.value] = value

@@ -24,7 +24,31 @@ NUMPY: dict[str, Op] = {
     "vecdot": op(o.inner, "input other"),
 }
 
-ACTIVATIONS: dict[str, Op] = dict.fromkeys(("relu", "relu6", "gelu", "silu", "swish", "elu", "celu", "selu", "softplus", "sigmoid", "hard_tanh", "hard_sigmoid", "hard_swish", "leaky_relu", "log_sigmoid", "soft_sign", "tanh", "glu", "mish", "squareplus"), _ELEMENT)
+ACTIVATIONS: dict[str, Op] = dict.fromkeys(
+    (
+        "relu",
+        "relu6",
+        "gelu",
+        "silu",
+        "swish",
+        "elu",
+        "celu",
+        "selu",
+        "softplus",
+        "sigmoid",
+        "hard_tanh",
+        "hard_sigmoid",
+        "hard_swish",
+        "leaky_relu",
+        "log_sigmoid",
+        "soft_sign",
+        "tanh",
+        "glu",
+        "mish",
+        "squareplus",
+    ),
+    _ELEMENT,
+)
 
 NN: dict[str, Op] = {
     **ACTIVATIONS,
@@ -52,8 +76,13 @@ LAX: dict[str, Op] = {
     "sub": op(o.binary, "input other", operator="-"),
     "mul": op(o.binary, "input other", operator="*"),
     "div": op(o.binary, "input other", operator="/"),
-    **dict.fromkeys(("tanh", "log", "log1p", "abs", "max", "min", "clamp", "logistic", "sin", "cos", "erf", "sign", "floor", "ceil", "round"), _ELEMENT),
-    **dict.fromkeys(("stop_gradient", "with_sharding_constraint", "optimization_barrier", "psum", "pmean", "all_gather", "ppermute", "all_to_all"), _SAME),
+    **dict.fromkeys(
+        ("tanh", "log", "log1p", "abs", "max", "min", "clamp", "logistic", "sin", "cos", "erf", "sign", "floor", "ceil", "round"), _ELEMENT
+    ),
+    **dict.fromkeys(
+        ("stop_gradient", "with_sharding_constraint", "optimization_barrier", "psum", "pmean", "all_gather", "ppermute", "all_to_all"),
+        _SAME,
+    ),
     "convert_element_type": op(o.identity, "input dtype", aliases={"operand": "input", "new_dtype": "dtype"}),
     "bitcast_convert_type": op(o.identity, "input dtype"),
     "select": op(o.where, "condition input other"),

@@ -29,7 +29,28 @@ MATH: dict[str, Op] = {
     "square": op(o.power_of, exponent=Fraction(2)),
     "pow": op(o.power_of, "input other"),
     "exp": op(o.exp),
-    **dict.fromkeys(("tanh", "sigmoid", "log", "log1p", "abs", "maximum", "minimum", "clip_by_value", "sin", "cos", "erf", "sign", "floor", "ceil", "round", "softplus", "log_sigmoid"), _ELEMENT),
+    **dict.fromkeys(
+        (
+            "tanh",
+            "sigmoid",
+            "log",
+            "log1p",
+            "abs",
+            "maximum",
+            "minimum",
+            "clip_by_value",
+            "sin",
+            "cos",
+            "erf",
+            "sign",
+            "floor",
+            "ceil",
+            "round",
+            "softplus",
+            "log_sigmoid",
+        ),
+        _ELEMENT,
+    ),
     "reduce_sum": op(
         o.reduce_sum, "input dim keepdim", aliases={"input_tensor": "input", "keep_dims": "keepdim", "reduction_indices": "dim"}
     ),
@@ -75,7 +96,10 @@ LINALG: dict[str, Op] = {
 
 ARRAYS: dict[str, Op] = {
     "cast": op(o.identity, "input dtype"),
-    **dict.fromkeys(("to_float", "to_int32", "identity", "stop_gradient", "ensure_shape", "debugging.check_numerics", "reverse", "guarantee_const"), _SAME),
+    **dict.fromkeys(
+        ("to_float", "to_int32", "identity", "stop_gradient", "ensure_shape", "debugging.check_numerics", "reverse", "guarantee_const"),
+        _SAME,
+    ),
     **{name: op(o.from_value, "input dtype", aliases={"value": "input"}) for name in ("constant", "convert_to_tensor")},
     "shape": op(o.lookup_shape, "input"),
     "rank": op(o.rank_of),
@@ -118,7 +142,9 @@ NN: dict[str, Op] = {
     "dropout": op(o.identity, "input rate"),
     "bias_add": op(o.binary, "input other", operator="+", aliases={"bias": "other", "value": "input"}),
     "embedding_lookup": op(o.embedding, "weight input", aliases={"params": "weight", "ids": "input"}),
-    **dict.fromkeys(("relu", "relu6", "gelu", "silu", "swish", "elu", "selu", "leaky_relu", "sigmoid", "tanh", "softplus", "softsign"), _ELEMENT),
+    **dict.fromkeys(
+        ("relu", "relu6", "gelu", "silu", "swish", "elu", "selu", "leaky_relu", "sigmoid", "tanh", "softplus", "softsign"), _ELEMENT
+    ),
 }
 
 RANDOM: dict[str, Op] = {

@@ -163,10 +163,10 @@ class Attention(nn.Module):
 """
 PROJECTIONS = [
     "q, k, v = (nn.DenseGeneral((self.num_heads, self.head_dim), name=n)(x) for n in 'qkv')",
-    "dense = functools.partial(nn.DenseGeneral, features=(self.num_heads, self.head_dim), axis=-1); q, k, v = dense(name='q')(x), dense(name='k')(x), dense(name='v')(x)",
+    "dense = functools.partial(nn.DenseGeneral, features=(self.num_heads, self.head_dim), axis=-1); q, k, v = (dense(name=n)(x) for n in 'qkv')",
     "q, k, v = (nn.Dense(features=self.num_heads * self.head_dim)(x).reshape(b, t, self.num_heads, self.head_dim) for _ in range(3))",
-    "qkv = nn.Dense(3 * self.num_heads * self.head_dim)(x); q, k, v = (y.reshape(b, t, self.num_heads, -1) for y in jnp.split(qkv, 3, axis=-1))",
-    "init = nn.initializers.lecun_normal(); q, k, v = (jnp.einsum('btc,chd->bthd', x, self.param(n, init, (width, self.num_heads, self.head_dim))) for n in 'qkv')",
+    "y = jnp.split(nn.Dense(3 * self.num_heads * self.head_dim)(x), 3, axis=-1); q, k, v = (one.reshape(b, t, self.num_heads, -1) for one in y)",
+    "shape = (width, self.num_heads, self.head_dim); q, k, v = (jnp.einsum('btc,chd->bthd', x, self.param(n, nn.zeros, shape)) for n in 'qkv')",
 ]
 
 
@@ -218,7 +218,8 @@ class Attention(hk.Module):
     "projections",
     [
         "q, k, v = (hk.Linear(self.heads * self.key_size)(x).reshape(*x.shape[:-1], self.heads, self.key_size) for _ in range(3))",
-        "q, k, v = (hk.Linear(output_size=self.heads * self.key_size, with_bias=False)(x).reshape((*x.shape[:-1], self.heads, self.key_size)) for _ in range(3))",
+        "y = [hk.Linear(output_size=self.heads * self.key_size)(x) for n in 'qkv']; "
+        "q, k, v = (one.reshape((*x.shape[:-1], self.heads, self.key_size)) for one in y)",
         "q, k, v = (jnp.einsum('btc,chd->bthd', x, hk.get_parameter(n, shape=(x.shape[-1], self.heads, self.key_size))) for n in 'qkv')",
     ],
 )

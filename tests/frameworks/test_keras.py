@@ -123,7 +123,12 @@ PLAIN = "self.wq, self.wk, self.wv = (self.add_weight((input_shape[-1], self.out
 @pytest.mark.parametrize("product", ["K.batch_dot(q, K.permute_dimensions(k, (0, 2, 1)))", "K.batch_dot(q, k, axes=[2, 2])"])
 @pytest.mark.parametrize(
     ("scale", "verdict"),
-    [("/ K.sqrt(K.cast(self.output_dim, K.floatx()))", "correct"), ("/ (64 ** 0.5)", "constant-scale"), ("", "missing-scale"), ("/ K.cast(self.output_dim, 'float32')", "unrooted-scale")],
+    [
+        ("/ K.sqrt(K.cast(self.output_dim, K.floatx()))", "correct"),
+        ("/ (64 ** 0.5)", "constant-scale"),
+        ("", "missing-scale"),
+        ("/ K.cast(self.output_dim, 'float32')", "unrooted-scale"),
+    ],
 )
 def test_backend(judged, weights, product, scale, verdict):
     assert judged(BACKEND.replace("{weights}", weights).replace("{scores}", f"{product} {scale}")) == {verdict}

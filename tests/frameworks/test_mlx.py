@@ -45,7 +45,10 @@ def test_attention(judged, output, verdict):
     assert judged(MODULE.replace("{output}", output)) == {verdict}
 
 
-@pytest.mark.parametrize("parts", ["mx.split(self.qkv(x), 3, axis=-1)", "self.qkv(x).split(3, axis=-1)", "mx.split(self.qkv(x), [self.dims, 2 * self.dims], axis=-1)"])
+@pytest.mark.parametrize(
+    "parts",
+    ["mx.split(self.qkv(x), 3, axis=-1)", "self.qkv(x).split(3, axis=-1)", "mx.split(self.qkv(x), [self.dims, 2 * self.dims], axis=-1)"],
+)
 def test_one_projection_is_cut_into_parts(judged, parts):
     text = f"""
 import mlx.core as mx

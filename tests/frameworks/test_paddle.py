@@ -45,7 +45,14 @@ SOFTMAX = "F.softmax(scores)"
 
 
 @pytest.mark.parametrize("scores", RIGHT)
-@pytest.mark.parametrize("weights", [SOFTMAX, "F.dropout(nn.Softmax(axis=-1)(scores), 0.1, training=self.training)", "F.softmax(scores.astype('float32'), axis=-1).cast(x.dtype)"])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        SOFTMAX,
+        "F.dropout(nn.Softmax(axis=-1)(scores), 0.1, training=self.training)",
+        "F.softmax(scores.astype('float32'), axis=-1).cast(x.dtype)",
+    ],
+)
 def test_right(judged, scores, weights):
     assert judged(LAYER.replace("{scores}", scores).replace("{weights}", weights)) == {"correct"}
 
@@ -55,9 +62,18 @@ def test_faulty(judged, scores, kind):
     assert judged(LAYER.replace("{scores}", scores).replace("{weights}", SOFTMAX)) == {kind}
 
 
-@pytest.mark.parametrize("batch", ["[0, 0, self.num_heads, self.head_dim]", "[x.shape[0], -1, self.num_heads, self.head_dim]", "x.shape[:-1] + [self.num_heads, self.head_dim]"])
+@pytest.mark.parametrize(
+    "batch",
+    [
+        "[0, 0, self.num_heads, self.head_dim]",
+        "[x.shape[0], -1, self.num_heads, self.head_dim]",
+        "x.shape[:-1] + [self.num_heads, self.head_dim]",
+    ],
+)
 def test_a_size_of_zero_keeps_the_axis(judged, batch):
-    text = LAYER.replace("[b, n, self.num_heads, self.head_dim]", batch).replace("b, n, c = x.shape", "b, n, c = x.shape[0], x.shape[1], self.embed_dim")
+    text = LAYER.replace("[b, n, self.num_heads, self.head_dim]", batch).replace(
+        "b, n, c = x.shape", "b, n, c = x.shape[0], x.shape[1], self.embed_dim"
+    )
     text = text.replace("{weights}", SOFTMAX)
     assert judged(text.replace("{scores}", RIGHT[0])) == {"correct"}
     assert judged(text.replace("{scores}", FAULTY[1][0])) == {"wrong-dim-scale"}
