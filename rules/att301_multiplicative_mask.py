@@ -24,11 +24,12 @@ _ORDINARY = 1e-2  # fills of a smaller size stand for nothing but a zero or a sl
 class MultiplicativeMask(Rule):
     """
     ## What it does
-    Checks that masked logits become very negative, not zero: no product with a 0/1 mask, no `tril` of the logits, no fill with 0 or a tiny number.
+    Checks that masked logits become very negative, not zero: no product with a 0/1 mask, no `tril` of the logits, no fill with 0 or a
+    tiny number.
 
     ## Why is this bad
-    Softmax gives a logit of zero the weight `exp(0) = 1` over the sum, often more than the positions that are visible. The mask hides nothing.
-    A product with a mask is right where the masked logits get a very negative number as well, as in `s * m - 1e9 * (1 - m)`.
+    Softmax gives a logit of zero the weight `exp(0) = 1` over the sum, often more than the positions that are visible. The mask hides
+    nothing. A product with a mask is right where the masked logits get a very negative number as well, as in `s * m - 1e9 * (1 - m)`.
 
     ## Example
     ```python

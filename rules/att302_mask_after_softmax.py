@@ -88,7 +88,8 @@ class MaskAfterSoftmax(Rule):
                 if _hides_keys(one, mask):
                     yield Report(
                         mask.origin,
-                        f"`{code(mask.origin)}` hides keys after softmax: the weights left do not add up to 1; mask the logits, or normalise again",
+                        f"`{code(mask.origin)}` hides keys after softmax: the weights left do not add up to 1;"
+                        " mask the logits, or normalise again",
                     )
                     return
 

@@ -28,8 +28,8 @@ class WrongTranspose(Rule):
 
     ## Why is this bad
     `k.T` of more than two axes turns them all around, `k.transpose(1, 2)` of `(batch, heads, keys, features)` swaps heads and keys, and
-    `k.view(batch, heads, features, keys)` transposes nothing: it reads the rows on as columns. The sizes often fit by chance, the code runs, and
-    the logits compare features with something that are none.
+    `k.view(batch, heads, features, keys)` transposes nothing: it reads the rows on as columns. The sizes often fit by chance, the code
+    runs, and the logits compare features with something that are none.
 
     ## Example
     ```python
@@ -108,10 +108,11 @@ class WrongTranspose(Rule):
                 continue
             if not _other_kind(counterpart[0], summed[0], other) or not _differ(features[0].size, summed[0].size):
                 continue
+            mine_named, theirs_named, left_named = (size_name(site, atom.size) for atom in (features[0], summed[0], counterpart[0]))
             yield Report(
                 product.origin,
-                f"`{code(product.origin)}` sums the features `{size_name(site, features[0].size)}` with `{size_name(site, summed[0].size)}` of"
-                f" {other.name or 'the other operand'}, whose features `{size_name(site, counterpart[0].size)}` are left over",
+                f"`{code(product.origin)}` sums the features `{mine_named}` with `{theirs_named}` of"
+                f" {other.name or 'the other operand'}, whose features `{left_named}` are left over",
                 _fix_swap(other),
             )
             return

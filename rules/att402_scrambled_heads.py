@@ -10,8 +10,7 @@ from attnlint.engine import edits
 from attnlint.engine.roles import code
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Origin
-from attnlint.model import Fix, Position, Span
-from attnlint.model import Edit
+from attnlint.model import Edit, Fix, Position, Span
 from attnlint.rule import Report, Rule
 
 
@@ -21,9 +20,10 @@ class ScrambledHeads(Rule):
     Checks that heads are split off by a view of the features followed by a transpose, and merged by a transpose followed by a view.
 
     ## Why is this bad
-    `view` and `reshape` keep the order of the elements. `(batch, positions, heads * d)` viewed as `(batch, heads, positions, d)` makes up each
-    "head" of all features of some positions; `(batch, heads, positions, d)` viewed as `(batch, positions, heads * d)` makes up each
-    position of several positions of one head. Nothing fails, and the model attends across positions that a causal mask should hide.
+    `view` and `reshape` keep the order of the elements. `(batch, positions, heads * d)` viewed as `(batch, heads, positions, d)` makes
+    up each "head" of all features of some positions; `(batch, heads, positions, d)` viewed as `(batch, positions, heads * d)` makes up
+    each position of several positions of one head. Nothing fails, and the model attends across positions that a causal mask should
+    hide.
 
     ## Example
     ```python

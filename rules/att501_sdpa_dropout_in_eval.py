@@ -24,8 +24,8 @@ class SdpaDropoutInEval(Rule):
     Checks that the `dropout_p` of a fused attention is 0 unless the module is in training.
 
     ## Why is this bad
-    A function knows nothing of `module.eval()`: `scaled_dot_product_attention` drops weights whenever `dropout_p` is above 0, so the model gives
-    other and worse answers at every call in evaluation.
+    A function knows nothing of `module.eval()`: `scaled_dot_product_attention` drops weights whenever `dropout_p` is above 0, so the
+    model gives other and worse answers at every call in evaluation.
 
     ## Example
     ```python

@@ -21,8 +21,8 @@ class SdpaCausalAndMask(Rule):
     Checks that `scaled_dot_product_attention` is not given `is_causal=True` together with a mask.
 
     ## Why is this bad
-    The two exclude each other: the kernels raise an error, or some of them silently ignore one of the two. Where the mask is causal itself, `is_causal` alone
-    says the same and is faster; where it hides padding, both have to be merged into one mask.
+    The two exclude each other: the kernels raise an error, or some of them silently ignore one of the two. Where the mask is causal
+    itself, `is_causal` alone says the same and is faster; where it hides padding, both have to be merged into one mask.
 
     ## Example
     ```python
@@ -66,7 +66,8 @@ class SdpaCausalAndMask(Rule):
     ```
 
     ## Fix safety
-    Safe where the mask is a triangle that is built here: `is_causal` says the same, and `None` takes the mask's place. No fix for any other mask.
+    Safe where the mask is a triangle that is built here: `is_causal` says the same, and `None` takes the mask's place. No fix for any
+    other mask.
 
     ## References
     PyTorch, `torch.nn.functional.scaled_dot_product_attention`: an error is thrown if both `attn_mask` and `is_causal` are set.

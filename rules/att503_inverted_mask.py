@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.polarity import FUTURE, HIDES, LOOKS, PADDING, PAST
+from attnlint.engine.polarity import FUTURE, HIDES, KEPT, LOOKS, PADDING, PAST
 from attnlint.engine.roles import carrier_of, code
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Leaf, Mask, Origin, Scalar, Tensor, Value
@@ -16,19 +16,22 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 
 _DIRECTED = re.compile(r"back|bw|revers|right|anti|direction|futur", re.I)
-_WORDS = {PAST: "at the past", FUTURE: "in the future", PADDING: "at the padding"}
+_WORDS = {PAST: "at the past", FUTURE: "in the future", PADDING: "at the padding", KEPT: "at what is to be kept"}
 
 
 class InvertedMask(Rule):
     """
     ## What it does
-    Checks that a boolean mask is True where its receiver takes True to be: `scaled_dot_product_attention` attends where its `attn_mask` is True,
-    `masked_fill` fills where its mask is True, `where` keeps the logits where its condition is True. Reports a mask only where the
-    code that builds it shows what it means: a triangle of ones, positions compared with one another or with lengths.
+    Checks that a boolean mask is True where its receiver takes True to be.
+
+    `scaled_dot_product_attention` attends where its `attn_mask` is True, `masked_fill` fills where its mask is True, `where` keeps the
+    logits where its condition is True. A mask is reported only where the code that builds it shows what it means: a triangle of ones, positions
+    compared with one another or with lengths.
 
     ## Why is this bad
-    `nn.MultiheadAttention` ignores where a mask is True, `scaled_dot_product_attention` attends there. A mask of one meaning in the place of the
-    other shows the model just what it must not see. And a triangle of floating-point ones is no boolean mask: it is added to the logits.
+    `nn.MultiheadAttention` ignores where a mask is True, `scaled_dot_product_attention` attends there. A mask of one meaning in the
+    place of the other shows the model just what it must not see. And a triangle of floating-point ones is no boolean mask: it is added
+    to the logits.
 
     ## Example
     ```python
@@ -133,7 +136,7 @@ def _of_fill(mask: Mask) -> str | None:
         return None
     if mask.kind == "fill" and mask.mask.dtype == "bool":
         for note in sorted(mask.mask.notes & LOOKS):
-            return f"`{code(mask.origin)}` fills the logits where the mask is True, and it is True {_WORDS.get(note, 'at the positions to be kept')}: invert it"
+            return f"`{code(mask.origin)}` fills the logits where the mask is True, and it is True {_WORDS[note]}: invert it"
     if mask.kind == "where":
         for note in sorted(mask.mask.notes & HIDES):
             return f"`{code(mask.origin)}` keeps the logits where the mask is True, and it is True {_WORDS[note]}: invert it"

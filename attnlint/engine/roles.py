@@ -23,7 +23,7 @@ _LEADING = 8  # axes counted from the front of an unknown rank
 
 
 def is_sure(site: AttentionSite) -> bool:
-    """Whether a site is attention beyond doubt: its scale is judged, or the code speaks of queries, keys and attention and not of experts."""
+    """Whether a site is attention beyond doubt: its scale is judged, or the code speaks of attention and not of experts."""
     if site.product is None:
         return False
     return site.verdict != "unknown" or (names_say_attention(site.record, site.product) and not _ROUTER.search(site.record.qualname))

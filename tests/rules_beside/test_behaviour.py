@@ -121,40 +121,53 @@ SILENT = {
     "talking heads": "w = einsum('bhts,hg->bgts', logits.softmax(-1), self.mix)\nreturn w @ v",
     "an axis of jax's kind": "return torch.softmax(logits, dim=logits.dim() - 1) @ v",
     "stable by hand": "e = torch.exp(logits - logits.amax(-1, keepdim=True))\nreturn e / e.sum(-1, keepdim=True) @ v",
-    "shifted in its own statement": "logits = logits - logits.max(dim=-1, keepdim=True).values\ne = logits.exp()\nreturn e / e.sum(-1, keepdim=True) @ v",
+    "shifted in its own statement": "logits = logits - logits.max(dim=-1, keepdim=True).values\n"
+    "e = logits.exp()\n"
+    "return e / e.sum(-1, keepdim=True) @ v",
     "logsumexp": "return torch.exp(logits - torch.logsumexp(logits, -1, keepdim=True)) @ v",
     "something subtracted": "e = torch.exp(logits - mask)\nreturn e / e.sum(-1, keepdim=True) @ v",
     "capped": "e = torch.exp(torch.tanh(logits))\nreturn e / e.sum(-1, keepdim=True) @ v",
     "blended mask": "logits = logits * mask + (1 - mask) * -1e9\nreturn logits.softmax(-1) @ v",
     "multiplied, then filled": "logits = torch.tril(logits)\nreturn logits.masked_fill(logits == 0, float('-inf')).softmax(-1) @ v",
-    "rows without keys": "logits = logits.masked_fill(mask == 0, float('-inf'))\nreturn logits.masked_fill(pad[:, None, :, None], 0.0).softmax(-1) @ v",
+    "rows without keys": "logits = logits.masked_fill(mask == 0, float('-inf'))\n"
+    "return logits.masked_fill(pad[:, None, :, None], 0.0).softmax(-1) @ v",
     "masked and normalised again": "w = (logits * mask).softmax(-1) * mask\nreturn w / w.sum(-1, keepdim=True) @ v",
     "a fill that is a parameter": "return logits.masked_fill(mask == 0, lengths).softmax(-1) @ v",
     "mask of unknown shape": "return (logits.softmax(-1) * mask) @ v",
     "mask of queries": "return (logits.softmax(-1) * mask[:, None, :, None]) @ v",
     "head mask": "head_mask = mask[:, :, None, None]\nreturn (logits.softmax(-1) * head_mask) @ v",
-    "masked before and after": "w = logits.masked_fill(pad[:, None, None], -1e9).softmax(-1).masked_fill(pad[:, None, None], 0)\nreturn w @ v",
+    "masked before and after": "w = logits.masked_fill(pad[:, None, None], -1e9).softmax(-1).masked_fill(pad[:, None, None], 0)\n"
+    "return w @ v",
     "dropout by hand": "mask = torch.rand_like(logits) > 0.1\nreturn (logits.softmax(-1) * mask) @ v",
     "heads in the batch": "q = self.q(x).view(b, t, self.heads, self.head_dim).permute(0, 2, 1, 3).reshape(b * self.heads, t, self.head_dim)\n"
+    ""
     "k = k.reshape(b * self.heads, s, self.head_dim)\nreturn (q @ k.transpose(1, 2) / self.head_dim**0.5).softmax(-1)",
     "merged after a transpose": "return (logits.softmax(-1) @ v).transpose(1, 2).reshape(b, t, -1)",
-    "sequence first": "q = self.q(x).view(b, t * self.heads, self.head_dim).transpose(0, 1)\nk = self.k(memory).view(b, s * self.heads, self.head_dim).transpose(0, 1)\n"
+    "sequence first": "q = self.q(x).view(b, t * self.heads, self.head_dim).transpose(0, 1)\n"
+    "k = self.k(memory).view(b, s * self.heads, self.head_dim).transpose(0, 1)\n"
     "return (q @ k.transpose(1, 2) / self.head_dim**0.5).softmax(-1)",
-    "attention between channels": "q, k = q.transpose(-2, -1), k.transpose(-2, -1)\nreturn F.softmax(q @ k.transpose(-2, -1) / t**0.5, dim=-1) @ v.transpose(-2, -1)",
+    "attention between channels": "q, k = q.transpose(-2, -1), k.transpose(-2, -1)\n"
+    "return F.softmax(q @ k.transpose(-2, -1) / t**0.5, dim=-1) @ v.transpose(-2, -1)",
     "gated dropout": "return F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0.0)",
-    "gated by a statement": "rate = 0.0\nif self.training:\n    rate = self.dropout\nreturn F.scaled_dot_product_attention(q, k, v, dropout_p=rate)",
+    "gated by a statement": "rate = 0.0\n"
+    "if self.training:\n"
+    "    rate = self.dropout\n"
+    "return F.scaled_dot_product_attention(q, k, v, dropout_p=rate)",
     "no dropout": "return F.scaled_dot_product_attention(q, k, v, dropout_p=0.0)",
     "a rate from outside": "return F.scaled_dot_product_attention(q, k, v, dropout_p=lengths)",
     "one of the two": "return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)",
     "causal alone": "return F.scaled_dot_product_attention(q, k, v, attn_mask=None, is_causal=True)",
     "a mask that points the right way": "return F.scaled_dot_product_attention(q, k, v, attn_mask=~self.later[:t, :s])",
     "a triangle made boolean": "return F.scaled_dot_product_attention(q, k, v, attn_mask=self.past[:t, :s].bool())",
-    "a triangle made additive": "mask = self.past[:t, :s].masked_fill(self.past[:t, :s] == 0, float('-inf'))\nreturn F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
-    "a triangle turned round": "mask = (torch.triu(torch.ones(t, s)) == 1).transpose(0, 1)\nreturn F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+    "a triangle made additive": "mask = self.past[:t, :s].masked_fill(self.past[:t, :s] == 0, float('-inf'))\n"
+    "return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
+    "a triangle turned round": "mask = (torch.triu(torch.ones(t, s)) == 1).transpose(0, 1)\n"
+    "return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)",
     "filled where later": "return logits.masked_fill(self.later[:t, :s], float('-inf')).softmax(-1) @ v",
     "filled where not past": "return logits.masked_fill(self.past[:t, :s] == 0, float('-inf')).softmax(-1) @ v",
     "filled where one minus the past": "return logits.masked_fill((1 - self.past[:t, :s]).bool(), float('-inf')).softmax(-1) @ v",
-    "kept where before the length": "keep = torch.arange(s)[None, :] < lengths[:, None]\nreturn F.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None])",
+    "kept where before the length": "keep = torch.arange(s)[None, :] < lengths[:, None]\n"
+    "return F.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None])",
 }
 
 
