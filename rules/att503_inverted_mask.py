@@ -24,9 +24,9 @@ class InvertedMask(Rule):
     ## What it does
     Checks that a boolean mask is True where its receiver takes True to be.
 
-    `scaled_dot_product_attention` attends where its `attn_mask` is True, `masked_fill` fills where its mask is True, `where` keeps the
-    logits where its condition is True. A mask is reported only where the code that builds it shows what it means: a triangle of ones, positions
-    compared with one another or with lengths.
+    `scaled_dot_product_attention` attends where its `attn_mask` is True, `masked_fill` fills where its mask is True, `where` keeps
+    the logits where its condition is True. A mask is reported only where the code that builds it shows what it means: a triangle of
+    ones, positions compared with one another or with lengths.
 
     ## Why is this bad
     `nn.MultiheadAttention` ignores where a mask is True, `scaled_dot_product_attention` attends there. A mask of one meaning in the

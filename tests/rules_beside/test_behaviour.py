@@ -139,7 +139,8 @@ SILENT = {
     "masked before and after": "w = logits.masked_fill(pad[:, None, None], -1e9).softmax(-1).masked_fill(pad[:, None, None], 0)\n"
     "return w @ v",
     "dropout by hand": "mask = torch.rand_like(logits) > 0.1\nreturn (logits.softmax(-1) * mask) @ v",
-    "heads in the batch": "q = self.q(x).view(b, t, self.heads, self.head_dim).permute(0, 2, 1, 3).reshape(b * self.heads, t, self.head_dim)\n"
+    "heads in the batch": "q = self.q(x).view(b, t, self.heads, self.head_dim).permute(0, 2, 1, 3)\n"
+    "q = q.reshape(b * self.heads, t, self.head_dim)\n"
     ""
     "k = k.reshape(b * self.heads, s, self.head_dim)\nreturn (q @ k.transpose(1, 2) / self.head_dim**0.5).softmax(-1)",
     "merged after a transpose": "return (logits.softmax(-1) @ v).transpose(1, 2).reshape(b, t, -1)",
