@@ -11,8 +11,8 @@ import libcst as cst
 
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Monomial
 from attnlint.engine.expressions import Expressions, key_text, named
-from attnlint.engine.scope import Import, ModuleScope, Unit
-from attnlint.engine.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_STEPS_OF_CALL, CallTooLong, Frame
+from attnlint.engine.scope import Import, ModuleScope, Statement, Unit
+from attnlint.engine.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_FOREIGN_TABLE, MAX_STEPS_OF_CALL, CallTooLong, Frame
 from attnlint.engine.values import (
     NONE,
     Argument,
@@ -78,6 +78,8 @@ class Calls(Expressions):
         if indices:
             for index in reversed(indices):
                 statement = scope.statements[index]
+                if scope is not self.scope and not self.worth_parsing(scope, statement):
+                    return External(f"{name}")
                 try:
                     unit = scope.unit(statement)
                 except (cst.ParserSyntaxError, RecursionError):
@@ -243,6 +245,15 @@ class Calls(Expressions):
             return Unknown("a function that only raises")
         return self.choose(frame.returns)
 
+    def worth_parsing(self, scope: ModuleScope, statement: Statement) -> bool:
+        """A definition of another file: short, or one that may hold a site itself. Long tables and base classes of whole models are neither."""
+        lines = statement.last - statement.first
+        if lines <= MAX_FOREIGN_TABLE or (statement.kind in ("class", "function") and lines <= 2 * MAX_FOREIGN_LINES):
+            return True
+        from attnlint.engine.analysis import HOLDS
+
+        return statement.kind in ("class", "function") and HOLDS.search(scope.statement_text(statement)) is not None
+
     def worth_following(self, function: Function) -> bool:
         """A function of another file: short, or one that may hold a site itself."""
         from attnlint.engine.analysis import HOLDS
@@ -326,6 +337,9 @@ class Calls(Expressions):
         text = self.function_text(function)
         hint = ""
         word = rf"(?<![\w.]){re.escape(name)}\b"
+        if re.search(rf"^[ \t]*\(?\w+(, *\w+)+\)? = {re.escape(name)}[ \t]*$", text, re.M):  # `x, memory = inputs`: several tensors
+            self.hints[key] = ""
+            return None
         if re.search(rf"{word}\s*\.\s*(shape|size|view|reshape|transpose|permute|dtype|device|T|mT|dim|ndim|chunk|split|unbind|unsqueeze|squeeze|new_\w+|contiguous|masked_fill|float|to|flatten|expand)\b", text):
             hint = "tensor"
         elif re.search(rf"{word}\s*\*\*|sqrt\(\s*{word}|{word}\s*//|//\s*{word}|cast\(\s*{word}|float\(\s*{word}", text):

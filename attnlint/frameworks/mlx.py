@@ -83,5 +83,5 @@ TABLE = Table(
     methods=METHODS,
     layers={"mlx.nn": LAYERS},
     # the scale has no default; it is passed by keyword
-    kernels={"mlx.core.fast.scaled_dot_product_attention": Kernel("query key value", unscaled=True)},
+    kernels={"mlx.core.fast.scaled_dot_product_attention": Kernel("query key value")},
 )

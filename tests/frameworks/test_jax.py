@@ -154,7 +154,7 @@ class Attention(nn.Module):
 
     @nn.compact
     def __call__(self, x, deterministic=True):
-        b, t, width = x.shape
+        names, (b, t, width) = "qkv", x.shape
         {projections}
         logits = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt({size})
         logits = jnp.where(nn.make_causal_mask(jnp.ones((b, t))), logits, -1e10)
@@ -163,10 +163,10 @@ class Attention(nn.Module):
 """
 PROJECTIONS = [
     "q, k, v = (nn.DenseGeneral((self.num_heads, self.head_dim), name=n)(x) for n in 'qkv')",
-    "dense = functools.partial(nn.DenseGeneral, features=(self.num_heads, self.head_dim), axis=-1); q, k, v = (dense(name=n)(x) for n in 'qkv')",
+    "dense = functools.partial(nn.DenseGeneral, features=(self.num_heads, self.head_dim), axis=-1); q, k, v = (dense(name=n)(x) for n in names)",
     "q, k, v = (nn.Dense(features=self.num_heads * self.head_dim)(x).reshape(b, t, self.num_heads, self.head_dim) for _ in range(3))",
-    "y = jnp.split(nn.Dense(3 * self.num_heads * self.head_dim)(x), 3, axis=-1); q, k, v = (one.reshape(b, t, self.num_heads, -1) for one in y)",
-    "shape = (width, self.num_heads, self.head_dim); q, k, v = (jnp.einsum('btc,chd->bthd', x, self.param(n, nn.zeros, shape)) for n in 'qkv')",
+    "y = jnp.split(nn.Dense(3 * self.num_heads * self.head_dim)(x), 3, -1); q, k, v = (s.reshape(b, t, self.num_heads, -1) for s in y)",
+    "shape = (width, self.num_heads, self.head_dim); q, k, v = (jnp.einsum('btc,chd->bthd', x, self.param(n, nn.zeros, shape)) for n in names)",
 ]
 
 

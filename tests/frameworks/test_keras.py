@@ -73,6 +73,11 @@ def test_layers_that_compare_scale_and_normalise(judged, axes, scale, verdict):
     assert judged(OBJECTS.replace("{axes}", axes).replace("{scale}", scale)) == {verdict}
 
 
+def test_dot_sums_over_the_axes_it_is_given(judged):
+    text = OBJECTS.replace("self.compare([self.q(x), self.k(x)])", "self.compare([layers.Permute((2, 1))(self.q(x)), self.k(x)])")
+    assert judged(text.replace("{axes}", "(1, 2)").replace("{scale}", "/ width ** 0.5")) == {"correct"}
+
+
 def test_layers_that_view(judged):
     text = """
 import math
@@ -142,24 +147,27 @@ class Cross(tf.keras.layers.Layer):
     def build(self, input_shape):
         width = input_shape[0][-1]
         self.q, self.k, self.v = (tf.keras.layers.Dense(width) for _ in range(3))
-        self.scale = {scale}
 
     def call(self, inputs):
         x, memory = inputs
-        scores = tf.matmul(self.q(x), self.k(memory), transpose_b=True) * self.scale
+        scores = tf.matmul(self.q(x), self.k(memory), transpose_b=True) * {scale}
         return tf.matmul(tf.nn.softmax(scores), self.v(memory))
 """
-    assert judged(text.replace("{scale}", "width ** -0.5")) == {"correct"}
-    assert judged(text.replace("{scale}", "width ** -1")) == {"unrooted-scale"}
+    assert judged(text.replace("{scale}", "x.shape[-1] ** -0.5")) == {"correct"}
+    assert judged(text.replace("{scale}", "x.shape[-1] ** -1")) == {"unrooted-scale"}
 
 
-def test_a_layer_derived_from_a_layer(judged):
-    text = """
+@pytest.mark.parametrize(
+    "body", ["pass", "def __init__(self, units, **kwargs):\n        super().__init__(units, use_bias=False, **kwargs)"]
+)
+def test_a_layer_derived_from_a_layer(judged, body):
+    text = f"""
 import tensorflow as tf
 
 class Projection(tf.keras.layers.Dense):
-    def __init__(self, units, **kwargs):
-        super().__init__(units, use_bias=False, **kwargs)
+    {body}
+"""
+    text += """
 
 class Block(tf.keras.layers.Layer):
     def __init__(self, dim, heads):
@@ -169,7 +177,7 @@ class Block(tf.keras.layers.Layer):
 
     def call(self, x):
         b, n, c = x.shape
-        qkv = tf.transpose(tf.reshape(self.qkv(x), [b, n, 3, self.heads, self.dim // self.heads]), [2, 0, 3, 1, 4])
+        qkv = tf.transpose(tf.reshape(self.qkv(x), [b, n, 3, self.heads, c // self.heads]), [2, 0, 3, 1, 4])
         q, k, v = qkv[0], qkv[1], qkv[2]
         scores = q @ tf.transpose(k, [0, 1, 3, 2]) * {scale}
         return tf.nn.softmax(scores) @ v

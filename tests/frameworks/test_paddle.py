@@ -66,6 +66,7 @@ def test_faulty(judged, scores, kind):
     "batch",
     [
         "[0, 0, self.num_heads, self.head_dim]",
+        "[0, 0, self.num_heads, -1]",
         "[x.shape[0], -1, self.num_heads, self.head_dim]",
         "x.shape[:-1] + [self.num_heads, self.head_dim]",
     ],

@@ -35,6 +35,7 @@ RIGHT = [
     "scores = tf.matmul(a=q, b=tf.transpose(k, [0, 1, 3, 2])); scores = tf.divide(scores, tf.sqrt(tf.constant(self.depth, tf.float32)))",
     "q = tf.math.scalar_mul(self.depth ** -0.5, q); scores = tf.matmul(q, k, adjoint_b=True)",
     "scores = tf.math.divide(q @ tf.linalg.matrix_transpose(k), np.sqrt(k.get_shape().as_list()[-1]))",
+    "scores = tf.matmul(tf.transpose(q, [0, 1, 3, 2]), k, transpose_a=True, transpose_b=True) / math.sqrt(self.depth)",
     "scores = tf.math.truediv(tf.matmul(q, k, transpose_b=True), tf.pow(float(self.depth), 0.5))",
 ]
 FAULTY = [
