@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attnlint.runner import Job
 
 FOLDER = ".attnlint_cache"
-LAYOUT = 1
+LAYOUT = 2
 MAX_ENTRIES = 100_000
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of attnlint; it may be deleted at any time.\n"
 
@@ -44,9 +44,11 @@ class Cache:
         self._path = os.path.join(folder, f"{self._salt[:24]}.json")
         self._files: dict[str, Any] = {}
         self._plain: set[str] = set()
+        self._looks: dict[str, Any] = {}
         self._rules: list[Any] | None = None
         self._new_files: dict[str, Any] = {}
         self._new_plain: set[str] = set()
+        self._new_looks: dict[str, Any] = {}
         self._new_rules: list[Any] | None = None
         self._digests: dict[str, str] = {}
         self._tree = Tree(roots)
@@ -56,8 +58,22 @@ class Cache:
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
             with open(self._path, encoding="utf-8") as file:
                 stored = json.load(file)
-            if stored["salt"] == self._salt and isinstance(stored["files"], dict):
-                self._files, self._plain, self._rules = stored["files"], set(stored["plain"]), stored["rules"]
+            if stored["salt"] == self._salt and isinstance(stored["files"], dict) and isinstance(stored["looks"], dict):
+                self._files, self._looks = stored["files"], stored["looks"]
+                self._plain, self._rules = set(stored["plain"]), stored["rules"]
+
+    def look(self, content: str, data: bytes) -> screen.Look:
+        """The first look at a content."""
+        known = self._looks.get(content)
+        try:
+            if known is not None:
+                holds, suppresses, names = known
+                return screen.Look(bool(holds), bool(suppresses), frozenset(name.encode("utf-8", "surrogateescape") for name in names))
+        except (TypeError, ValueError, AttributeError):
+            pass
+        look = screen.look(data)
+        self._new_looks[content] = [look.holds, look.suppresses, sorted(name.decode("utf-8", "surrogateescape") for name in look.names)]
+        return look
 
     def know(self, absolute: str, content: str) -> None:
         """Tells the digest of a file that was read anyway."""
@@ -140,16 +156,18 @@ class Cache:
 
     def save(self) -> None:
         """Writes what is new, together with what another run has written meanwhile. A folder that cannot be written is no error."""
-        if not (self._new_files or self._new_plain or self._new_rules):
+        if not (self._new_files or self._new_plain or self._new_looks or self._new_rules):
             return
         self._read()
         files = {**self._files, **self._new_files}
         if len(files) > MAX_ENTRIES:
             files = self._new_files
+        looks = {**self._looks, **self._new_looks}
         document = {
             "salt": self._salt,
             "rules": self._new_rules or self._rules,
             "plain": sorted(self._plain | self._new_plain)[:MAX_ENTRIES],
+            "looks": looks if len(looks) <= MAX_ENTRIES else self._new_looks,
             "files": files,
         }
         with contextlib.suppress(Exception):

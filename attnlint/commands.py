@@ -259,12 +259,12 @@ class Work:
     def _analyse(self, files: Sequence[SourceFile]) -> None:
         from attnlint import runner
 
+        cache = self._open_cache()
         with timed(self.seconds, "read and screen"):
-            screened = runner.screen_files(files)
+            screened = runner.screen_files(files, cache)
         self.with_suppressions.difference_update(one.absolute for one in files)
         self.with_suppressions.update(screened.with_suppressions)
         outcomes = list(screened.failed)
-        cache = self._open_cache()
         progress = Progress(len(screened.jobs), not self.resolver.run.quiet)
 
         def done(outcome: Outcome) -> None:
@@ -312,10 +312,9 @@ class Work:
     def _analyse_bytes(self, absolute: str, data: bytes) -> tuple[Outcome, set[str]]:
         from attnlint import screen
         from attnlint.analysis import analyse
-        from attnlint.suppress import mentions_suppression
 
         outcome = analyse(data, absolute, screen.may_hold_attention(data), self._engine())
-        return outcome, {absolute} if mentions_suppression(data) else set()
+        return outcome, {absolute} if screen.mentions_suppression(data) else set()
 
     def _engine(self) -> Engine:
         from attnlint.analysis import Engine

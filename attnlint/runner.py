@@ -14,7 +14,6 @@ from attnlint import screen
 from attnlint.analysis import Engine, Outcome, analyse_file, read
 from attnlint.cache import Cache, digest
 from attnlint.discover import SourceFile, reason
-from attnlint.suppress import mentions_suppression
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -49,32 +48,30 @@ class Screened:
     with_suppressions: list[str] = field(default_factory=list)
 
 
-def screen_files(files: Sequence[SourceFile], everything: bool = False) -> Screened:
-    """Reads every file once. A file without attention of its own is interpreted where it imports what holds some.
+def screen_files(files: Sequence[SourceFile], cache: Cache | None = None, everything: bool = False) -> Screened:
+    """Reads every file once. A file without attention of its own is interpreted where it imports some of another's.
 
     `everything` has all files interpreted, whatever they hold.
     """
     screened = Screened()
-    seen: list[tuple[str, int, bool, str]] = []
+    looks: list[tuple[str, int, str, screen.Look]] = []
     holders: set[bytes] = set()
-    imports: dict[str, set[bytes]] = {}
     for one in files:
         try:
             data = read(one.absolute)
         except (OSError, ValueError) as error:
             screened.failed.append(Outcome(one.absolute, error=f"cannot be read: {reason(error)}"))
             continue
-        holds = everything or screen.may_hold_attention(data)
-        if holds:
-            holders |= screen.defined_names(data)
+        content = digest(data)
+        look = cache.look(content, data) if cache is not None else screen.look(data)
+        if look.holds:
+            holders |= look.names
             holders.add(os.fsencode(os.path.splitext(os.path.basename(one.absolute))[0]))
-        elif one.absolute.endswith(".py"):
-            imports[one.absolute] = screen.imported_names(data)
-        if mentions_suppression(data):
+        if look.suppresses:
             screened.with_suppressions.append(one.absolute)
-        seen.append((one.absolute, len(data), holds, digest(data)))
-    for absolute, size, holds, content in seen:
-        interpret = holds or not holders.isdisjoint(imports.get(absolute, ()))
+        looks.append((one.absolute, len(data), content, look))
+    for absolute, size, content, look in looks:
+        interpret = everything or look.holds or not holders.isdisjoint(look.names)
         screened.jobs.append(Job(absolute, size, interpret, content))
     return screened
 

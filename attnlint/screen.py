@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 # Any of these is reason enough to interpret the file: a softmax by name, or a fused attention kernel.
 SOFTMAX_TOKENS = (b"softmax", b"Softmax", b"SoftMax", b"SOFTMAX", b"soft_max", b"softMax", b"logsumexp", b"log_sum_exp")
@@ -17,8 +18,7 @@ KERNEL_TOKENS = (
     b"efficient_attention",
     b"flex_attention",
     b"varlen_attn",
-    b"sdpa",
-    b"xformers",
+    b"attention_interface",
     b"sageattn",
     b"fused_attention",
     b"splash_attention",
@@ -29,6 +29,7 @@ PRODUCT_TOKENS = (b"@", b"matmul", b"einsum", b"bmm", b"dot", b".mm(", b"mm(", b
 
 _DEFINITION = re.compile(rb"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]*(\([^)]*\)|[^\r\n#(]+)", re.MULTILINE)
+_SPEAKS = re.compile(rb"attention|attn|softmax|sdpa", re.IGNORECASE)
 _AS = re.compile(rb"\bas\s+\w+")
 _WORD = re.compile(rb"\w+")
 
@@ -38,6 +39,11 @@ def may_hold_attention(data: bytes) -> bool:
     if any(token in data for token in SOFTMAX_TOKENS) or any(token in data for token in KERNEL_TOKENS):
         return True
     return any(token in data for token in EXPONENTIAL_TOKENS) and any(token in data for token in PRODUCT_TOKENS)
+
+
+def mentions_suppression(data: bytes) -> bool:
+    """Whether a file's bytes can hold a suppression that must be looked at even where nothing is found."""
+    return b"attnlint:" in data or (b"ATT" in data and b"noqa" in data.lower())
 
 
 def defined_names(data: bytes) -> set[bytes]:
@@ -56,12 +62,33 @@ def imported_modules(data: bytes) -> Iterator[tuple[int, list[str]]]:
             yield level, [*base, *(part for part in name.decode("utf-8", "replace").split(".") if part)]
 
 
-def imported_names(data: bytes) -> set[bytes]:
-    """Every word of every import statement: modules and names alike."""
-    if b"import" not in data:
+def attention_imports(data: bytes) -> set[bytes]:
+    """What the import statements of a file bring in that speaks of attention: only its uses can make sites of another file's code."""
+    if b"import" not in data or _SPEAKS.search(data) is None:
         return set()
     words: set[bytes] = set()
     for module, names in _IMPORT.findall(data):
-        words.update(_WORD.findall(module))
-        words.update(_WORD.findall(names))
+        if _SPEAKS.search(names) is not None:
+            words.update(_WORD.findall(_AS.sub(b"", names)))
+        elif b"*" in names:
+            words.update(_WORD.findall(module)[-1:])
     return words
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a first look at a file's bytes says: whether it may hold a site, and the names by which files are tied together.
+
+    `names` are the definitions of a file that holds attention, or what another file brings in that speaks of it.
+    """
+
+    holds: bool
+    suppresses: bool
+    names: frozenset[bytes]
+
+
+def look(data: bytes) -> Look:
+    """The first look; it depends on the bytes alone."""
+    holds = may_hold_attention(data)
+    names = defined_names(data) if holds else attention_imports(data)
+    return Look(holds, mentions_suppression(data), frozenset(names))

@@ -41,11 +41,6 @@ class Suppression:
         return self.form == "ignore-file" or self.rows[0] <= row <= self.rows[1]
 
 
-def mentions_suppression(data: bytes) -> bool:
-    """Whether a file's bytes can hold a suppression that must be looked at even where nothing is found."""
-    return b"attnlint:" in data or (b"ATT" in data and b"noqa" in data.lower())
-
-
 def find_suppressions(program: str, statements: Callable[[], Statements]) -> list[Suppression]:
     """Every suppression comment of a program, in order. Strings that look like one are none."""
     if "attnlint" not in program and "noqa" not in program.lower():
