@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnlint.probe import frames
-from attnlint.probe.measure import ENTRIES, Lost, _normalised, _samples, row_softmax, statistics_of
+from attnlint.probe.measure import ENTRIES, ROUNDING, Lost, _normalised, _samples, row_softmax, statistics_of
 from attnlint.probe.torch_kernels import Kernel
 from attnlint.probe.trace import EMPTY, Info, Product, Run, Trace, _coarser, _operand
 from attnlint.probe.values import Factor
@@ -185,6 +185,12 @@ def _from_output(run: Run, raws: list[F64], adds: list[F64], outs: list[F64], va
         if abs(step) > abs(guess):
             break
         guess += step
+    step_size = ROUNDING.get(run.dtype, ROUNDING["float32"]) * 4
+    size = sum(float((out * out).sum()) for out in outs)
+    run.slope_error = max(step_size * (size / bottom) ** 0.5, (rest / bottom) ** 0.5) / abs(guess) if guess else float("inf")
+    if run.slope_error > 2e-2:
+        run.notes.append("kernel: the output hardly depends on the scale here; the scale is its argument")
+        return
     run.logit_slope = guess
     run.r_squared = 1.0 - rest / total if total > 0 else 1.0
     if run.r_squared < 0.99:

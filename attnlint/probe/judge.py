@@ -72,7 +72,7 @@ def judge(run: Run, expect: Expect | None) -> Verdict:
     if slope is not None and run.r_squared is not None and run.r_squared >= R_SQUARED_LEAST:
         if scales[0] is None:
             scales[0] = slope
-        elif scales[0] == 0 or abs(slope / scales[0] - 1) > tol:
+        elif scales[0] == 0 or abs(slope / scales[0] - 1) > max(tol, 8 * run.slope_error):
             notes.append(f"the factors that were seen give {scales[0]:.6g}, the values {slope:.6g}: the values decide")
             scales[0] = slope
     elif slope is None and scales[0] is not None and not any("kernel" in n for n in notes):

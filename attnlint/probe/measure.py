@@ -7,7 +7,7 @@ the trace: moves, factors, addends, masks, soft-cap.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnlint.probe.trace import (
     FILL_MASKS_BELOW,
@@ -259,8 +259,20 @@ def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
     return np.einsum("nd,nd->n", a, b).reshape(shape)
 
 
-def regress(value: F64, raw: F64, keep: Any) -> tuple[float, float] | None:
-    """Row-centred least squares: slope of `value` on `raw` and R², None with too little to go on."""
+ROUNDING = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
+
+
+class Fit(NamedTuple):
+    """A regression: slope, R², the slope's relative standard error, and whether what is left over is no more than rounding."""
+
+    slope: float
+    r_squared: float
+    error: float
+    rounding: bool
+
+
+def regress(value: F64, raw: F64, keep: Any, noise: Any = 0.0) -> Fit | None:
+    """Row-centred least squares of `value` on `raw`, None with too little to go on. `noise` is the rounding error of each value."""
     import numpy as np
 
     count = keep.sum(axis=-1, keepdims=True)
@@ -276,10 +288,13 @@ def regress(value: F64, raw: F64, keep: Any) -> tuple[float, float] | None:
     if xx <= 1e-24 * max(1.0, float((raw * raw).max())):
         return None
     slope = xy / xx
+    count_all = int(usable.sum())
+    noise_sum = float((np.broadcast_to(noise, usable.shape)[usable] ** 2).sum())
     if yy <= 0.0:
-        return slope, 0.0
+        return Fit(slope, 0.0, np.inf, noise_sum > 0.0)
     rest = float(((y - slope * x) ** 2).sum())
-    return slope, 1.0 - rest / yy
+    error = (max(rest, noise_sum / 12.0) / count_all / xx) ** 0.5 / abs(slope) if slope else np.inf
+    return Fit(slope, 1.0 - rest / yy, error, rest <= 4.0 * noise_sum)
 
 
 def row_softmax(x: F64) -> F64:
@@ -409,11 +424,17 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
             run.notes.clear()
             describe(run, track, product, letter)
     raw = _raw(trace, product, walked.offset)
-    found = regress(walked.value, raw, walked.keep)
+    step = ROUNDING.get(run.dtype, ROUNDING["float32"])
+    gain = np.where(np.abs(walked.gain) > 0, np.abs(walked.gain), 1.0)
+    noise = step * (np.where(walked.keep, np.abs(logits), 0.0) + np.abs(walked.addends)) / gain
+    found = regress(walked.value, raw, walked.keep, noise)
     if found is None:
         run.notes.append("no regression: fewer than 32 unmasked entries, or keys that do not differ")
         return
-    slope, run.r_squared = found
+    if found.r_squared < 0.99 and found.rounding:
+        run.notes.append("no regression: q·k is lost in the rounding of what is added to it")
+        return
+    slope, run.r_squared, run.slope_error = found.slope, found.r_squared, found.error
     logit_factors = product_of(track.terms[0].factors)
     if logit_factors is None and not walked.uneven:
         raise Lost("a factor has no value")

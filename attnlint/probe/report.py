@@ -68,7 +68,7 @@ class Report:
         if named is None:
             return
         owner, module = named
-        key = (owner, run.place.user, run.place.raw)
+        key = (owner, _line(run))
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = _Group(module)
@@ -295,6 +295,15 @@ def merged(per_rank: dict[int, list[Site]], disabled: bool) -> Report:
     report._fixed = tuple(rows)
     report.ranks = {rank: tuple(sites) for rank, sites in per_rank.items()}
     return report
+
+
+def _line(run: Run) -> Any:
+    """The line of the product: the user's, or the framework's own where the module itself is the framework's."""
+    place = run.place
+    owner = type(place.modules[0]).__module__ if place.modules else ""
+    if owner.startswith(("torch.nn.", "torch.jit", "torch.ao.")) or place.raw.file.startswith("<eval_with_key"):
+        return place.raw
+    return place.user
 
 
 def _listed(values: dict[int, None]) -> str:

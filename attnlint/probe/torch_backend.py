@@ -215,7 +215,7 @@ def _spread(c: Call) -> None:
 def _repeat(c: Call) -> None:
     info = c.trace.get(c.args[0])
     if info is not None and info.track is None and info.weights is None:
-        c.trace.put(c.out, info._replace(parameter=info.parameter, outer=None, table=info.table and c.out))
+        c.trace.put(c.out, info._replace(parameter=info.parameter, outer=None, table=None if info.table is None else c.out))
         return
     if info is None and c.arrays.is_parameter(c.args[0]):
         c.trace.put(c.out, Info(parameter=True))
@@ -564,8 +564,7 @@ class ProbeMode(TorchDispatchMode):
         if not isinstance(func, torch._ops.OpOverload):
             return self._higher_order(func, args, kwargs)
         if plan.composite:
-            with self:
-                return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
+            return self._composite(func, args, kwargs)
         out = func(*args, **kwargs)
         if torch._C._current_graph_task_id() == -1:
             try:
@@ -574,6 +573,16 @@ class ProbeMode(TorchDispatchMode):
                 if len(self.errors) < 16:
                     self.errors.append(error)
         return out
+
+    def _composite(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Inference mode hands over whole composites (linear, matmul, einsum): take them apart with PyTorch's own kernel."""
+        key = torch._C.DispatchKey.CompositeImplicitAutograd
+        with self:
+            if not torch.is_inference_mode_enabled():
+                return func._op_dk(key, *args, **kwargs)
+            # Below a mode, views forget that they are views of ordinary tensors, and matmul would then fold otherwise.
+            with torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.ADInplaceOrView, False):
+                return func._op_dk(key, *args, **kwargs)
 
     def _higher_order(self, func: Any, args: Any, kwargs: Any) -> Any:
         """flex_attention, the wrappers of exported graphs, ...: run their eager form with the mode on, so that what is inside is seen."""

@@ -242,6 +242,7 @@ class Run:
         "reference",
         "renormalised",
         "samples",
+        "slope_error",
         "statistics",
         "terms",
         "trainable",
@@ -260,6 +261,7 @@ class Run:
         self.dtype = "float32"
         self.logit_slope: float | None = None  # softmax input on the product as it was computed
         self.r_squared: float | None = None
+        self.slope_error = 0.0  # relative standard error of the slope
         self.statistics = Statistics()
         self.reference: Callable[[float], float | None] | None = None
         self.samples: Samples | None = None

@@ -1,0 +1,519 @@
+"""What PyTorch does around an attention: compile, jit, export, vmap, checkpoints, half types, meta tensors, threads, ranks."""
+
+from __future__ import annotations
+
+import gc
+import math
+import threading
+import weakref
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+import zoo  # noqa: E402
+from torch import nn  # noqa: E402
+
+from attnlint import probe  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def x():
+    return torch.randn(zoo.B, zoo.T, zoo.C)
+
+
+class Plain(nn.Module):
+    """One head, no tricks: scripts, traces and exports."""
+
+    def __init__(self, scale: float = 24**-0.5) -> None:
+        super().__init__()
+        self.q, self.k, self.scale = nn.Linear(24, 24), nn.Linear(24, 24), scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(torch.matmul(self.q(x), self.k(x).transpose(1, 2)) * self.scale, -1) @ x
+
+
+def only(report):
+    assert report.internal_errors == []
+    (site,) = report.sites
+    return site
+
+
+def stance():
+    return torch._dynamo.eval_frame._stance.stance
+
+
+# --- compile ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [zoo.Plain, zoo.WholeWidth, zoo.FusedDefault])
+def test_a_compiled_model_is_measured_and_still_compiles(make, x):
+    torch._dynamo.reset()
+    model = make()
+    graphs = []
+
+    def backend(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(model, backend=backend, fullgraph=True)
+    with probe.watch(compiled) as report:
+        inside = compiled(x)
+    site = only(report)
+    assert site.module == make.__name__
+    assert site.ratio == pytest.approx(zoo.H**-0.5 if make is zoo.WholeWidth else 1.0, rel=1e-4)
+    assert graphs == [] and stance() == "default"
+    assert torch.allclose(compiled(x), inside, atol=1e-6)
+    assert len(graphs) == 1, "the model stayed eager after the probe"
+
+
+def test_names_in_a_compiled_model_are_those_of_the_model(x):
+    model = torch.compile(nn.Sequential(zoo.Plain()), backend="eager")
+    with probe.watch(model) as report:
+        model(x)
+    assert only(report).module == "0"
+
+
+def test_stances_of_two_threads_end_as_they_began(x):
+    before = stance()
+    first_in, second_out = threading.Event(), threading.Event()
+    seen = {}
+
+    def first():
+        with probe.watch() as report:
+            first_in.set()
+            second_out.wait(10)
+            seen["stance"] = stance()
+            zoo.Plain()(x)
+        seen["first"] = len(report.sites)
+
+    def second():
+        first_in.wait(10)
+        with probe.watch() as report:
+            zoo.WholeWidth()(x)
+        seen["second"] = [s.kind for s in report.sites]
+        second_out.set()
+
+    threads = [threading.Thread(target=f) for f in (first, second)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert seen == {"stance": "force_eager", "first": 1, "second": ["wrong-dim-scale"]}
+    assert stance() == before
+
+
+def test_the_stance_comes_back_after_an_error(x):
+    with pytest.raises(ZeroDivisionError), probe.watch():
+        raise ZeroDivisionError
+    assert stance() == "default"
+
+
+def test_work_of_another_thread_is_not_observed(x):
+    model = zoo.Plain()
+    with probe.watch(model) as report:
+        thread = threading.Thread(target=model, args=(x,))
+        thread.start()
+        thread.join()
+    assert report.status == "not-observed" and report.sites == []
+
+
+def test_flex_attention():
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    q, k, v = (torch.randn(2, 3, 16, 8) for _ in range(3))
+    causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, 16, 16, device="cpu")
+    rows = [
+        (dict(), 1.0, "ok"),
+        (dict(block_mask=causal), 1.0, "ok"),
+        (dict(score_mod=lambda s, b, h, i, j: s + 0.1 * (i - j)), 1.0, "ok"),
+        (dict(score_mod=lambda s, b, h, i, j: 10 * torch.tanh(s / 10)), 1.0, "ok"),
+        (dict(scale=1.0), math.sqrt(8), "fault"),
+        (dict(score_mod=lambda s, b, h, i, j: s * 8**-0.5), 8**-0.5, "fault"),
+    ]
+    for arguments, ratio, status in rows:
+        plain = flex_attention(q, k, v, **arguments)
+        with probe.watch() as report:
+            seen = flex_attention(q, k, v, **arguments)
+        assert torch.equal(plain, seen)
+        site = only(report)
+        assert (site.ratio, site.status) == (pytest.approx(ratio, rel=1e-4), status), str(report)
+
+
+# --- jit, export, transforms -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [24**-0.5, 1.0])
+@pytest.mark.parametrize("how", ["script", "trace", "export"])
+def test_scripted_traced_and_exported_modules(how, scale):
+    x = torch.randn(2, 7, 24)
+    model = Plain(scale)
+    made = {
+        "script": lambda: torch.jit.script(model),
+        "trace": lambda: torch.jit.trace(model, x),
+        "export": lambda: torch.export.export(model, (x,)).module(),
+    }[how]()
+    for _ in range(3):
+        plain = made(x)
+        with probe.watch(made) as report:
+            assert torch.equal(made(x), plain)
+        assert only(report).ratio == pytest.approx(scale * 24**0.5, rel=1e-4)
+
+
+def test_vmap_and_functional_transforms():
+    q, k, v = (torch.randn(2, 3, 16, 8) for _ in range(3))
+
+    def attend(q, k, v):
+        return torch.softmax(q @ k.T / 8**0.5, -1) @ v
+
+    mapped = torch.vmap(torch.vmap(attend))
+    for run in (
+        lambda: mapped(q, k, v),
+        lambda: torch.func.grad(lambda q: mapped(q, k, v).sum())(q),
+        lambda: torch.func.jvp(lambda q: mapped(q, k, v), (q,), (q,)),
+    ):
+        with probe.watch() as report:
+            run()
+        assert only(report).ratio == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoints_and_backward_passes_count_once(reentrant, x):
+    from torch.utils.checkpoint import checkpoint
+
+    model = zoo.Plain()
+    with probe.watch(model) as report:
+        checkpoint(model, x.requires_grad_(), use_reentrant=reentrant).sum().backward()
+    assert only(report).calls == 1
+
+
+def test_gradients_are_untouched(x):
+    model = zoo.Rope()
+    model(x).sum().backward()
+    plain = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    with probe.watch(model):
+        model(x).sum().backward()
+    assert all(torch.equal(a, p.grad) for a, p in zip(plain, model.parameters(), strict=True))
+
+
+# --- types and devices -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize(
+    ("make", "ratio"),
+    [
+        (zoo.Plain, 1),
+        (zoo.MaskedFill, 1),
+        (zoo.HandWrittenSoftmax, 1),
+        (zoo.FusedDefault, 1),
+        (zoo.WholeWidth, zoo.H**-0.5),
+        (zoo.Missing, zoo.root),
+    ],
+)
+def test_other_dtypes(make, ratio, dtype, x):
+    model = make().to(dtype)
+    if make is zoo.MaskedFill and dtype is torch.float16:
+        pytest.skip("-1e9 does not fit float16")
+    with probe.watch(model) as report:
+        model(x.to(dtype))
+    site = only(report)
+    tolerance = {torch.float16: 5e-3, torch.bfloat16: 1e-2, torch.float64: 1e-3}[dtype]
+    assert site.tolerance == tolerance and site.ratio == pytest.approx(ratio, rel=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast(dtype, x):
+    for make, ratio in ((zoo.Plain, 1.0), (zoo.Rope, 1.0), (zoo.OverD, 1 / zoo.root)):
+        model = make()
+        with probe.watch(model) as report, torch.autocast("cpu", dtype=dtype):
+            model(x)
+        assert only(report).ratio == pytest.approx(ratio, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("make", "ratio"),
+    [(zoo.Plain, 1), (zoo.WholeWidth, zoo.H**-0.5), (zoo.ScaledQuery, 1), (zoo.FusedDefault, 1), (zoo.Twice, 1 / zoo.root)],
+)
+def test_meta_tensors_give_the_factors(make, ratio, x):
+    with torch.device("meta"):
+        model = make()
+    with probe.watch(model) as report:
+        model(x.to("meta"))
+    site = only(report)
+    assert site.ratio == pytest.approx(ratio) and site.slope is None and site.max_weight is None and "meta" in site.note
+
+
+def test_fake_tensors():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        model = zoo.WholeWidth()
+        with probe.watch(model) as report:
+            model(torch.randn(zoo.B, zoo.T, zoo.C))
+    assert only(report).kind == "wrong-dim-scale"
+
+
+@pytest.mark.parametrize("make", [zoo.Plain, zoo.FusedDefault, zoo.EinsumHeadsInPlace, zoo.MultiheadModule, zoo.RopeComplex])
+def test_inference_mode(make, x):
+    model = make().eval()
+    with torch.inference_mode():
+        plain = model(x)
+        with probe.watch(model) as report:
+            assert torch.equal(model(x), plain)
+    assert only(report).ratio == pytest.approx(1.0, rel=1e-5)
+
+
+# --- PyTorch's own layers --------------------------------------------------------------------------------------------------------
+
+
+def operations(run):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Names(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.names.append(func.overloadpacket.__name__)
+            return func(*args, **(kwargs or {}))
+
+    with Names() as mode:
+        run()
+    return mode.names
+
+
+def test_the_fast_path_of_multihead_attention_is_kept():
+    model = nn.MultiheadAttention(32, 4, batch_first=True).eval()
+    x = torch.randn(3, 7, 32)
+    with torch.no_grad():
+        with probe.watch(model) as report:
+            names = operations(lambda: model(x, x, x))
+        assert "_native_multi_head_attention" in names
+        site = only(report)
+        assert (site.head_dim, site.ratio, site.status) == (8, pytest.approx(1.0), "ok")
+        assert site.max_weight is None and "fused kernel" in site.note
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_fast_path_of_the_encoder_is_kept(padded):
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 40, batch_first=True), 2).eval()
+    x = torch.randn(3, 7, 32)
+    mask = torch.arange(7).expand(3, 7) >= torch.tensor([[5], [7], [6]]) if padded else None
+    with torch.no_grad():
+        plain = model(x, src_key_padding_mask=mask)
+        with probe.watch(model) as report:
+            names = operations(lambda: model(x, src_key_padding_mask=mask))
+            seen = model(x, src_key_padding_mask=mask)
+    assert "_transformer_encoder_layer_fwd" in names and torch.equal(plain, seen)
+    assert [s.ratio for s in report.sites] == [pytest.approx(1.0)] * 2 and all(s.calls == 2 for s in report.sites)
+
+
+def test_a_whole_transformer():
+    model = nn.Transformer(32, 4, 1, 1, 40, batch_first=True)
+    with probe.watch(model) as report:
+        model(torch.randn(3, 7, 32), torch.randn(3, 9, 32))
+    assert [s.module for s in report.sites] == [
+        "encoder.layers.0.self_attn",
+        "decoder.layers.0.self_attn",
+        "decoder.layers.0.multihead_attn",
+    ]
+    assert all(s.status == "ok" for s in report.sites)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"is_causal": True},
+        {"attn_mask": torch.ones(7, 9).tril().bool()},
+        {"attn_mask": torch.randn(7, 9)},
+        {"attn_mask": torch.randn(2, 1, 7, 9)},
+        {"scale": 16**-0.5},
+        {"dropout_p": 0.1},
+        {"enable_gqa": True},
+        {"attn_mask": torch.randn(7, 9, requires_grad=True)},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("grad", [True, False])
+def test_fused_attention_with_every_argument(arguments, grad):
+    heads = 2 if "enable_gqa" in arguments else 4
+    q, k, v = torch.randn(2, 4, 7, 16, requires_grad=grad), torch.randn(2, heads, 9, 16), torch.randn(2, heads, 9, 5)
+    torch.manual_seed(1)
+    plain = F.scaled_dot_product_attention(q, k, v, **arguments)
+    torch.manual_seed(1)
+    with probe.watch() as report:
+        seen = F.scaled_dot_product_attention(q, k, v, **arguments)
+    assert torch.equal(plain, seen)
+    site = only(report)
+    assert site.ratio == pytest.approx(1.0, rel=1e-4) and site.status == "ok" and site.head_dim == 16
+    wrong = {**arguments, "scale": 1.0}
+    with probe.watch() as report:
+        F.scaled_dot_product_attention(q, k, v, **wrong)
+    assert only(report).kind == "missing-scale"
+
+
+def test_the_figures_of_a_fused_kernel_are_the_references():
+    from attnlint import reference
+
+    q, k, v = torch.randn(2, 3, 7, 16), torch.randn(2, 3, 9, 16), torch.randn(2, 3, 9, 5)
+    with probe.watch() as report:
+        F.scaled_dot_product_attention(q, k, v, scale=1.0, is_causal=True)
+    site = only(report)
+    done = reference.attention(q, k, v, scale=1.0, causal=True)
+    expected = reference.statistics(done.weights, done.logits)
+    assert site.max_weight == pytest.approx(expected.max_weight) and site.entropy == pytest.approx(expected.entropy)
+    assert site.slope == pytest.approx(1.0, rel=1e-3) and site.r_squared > 0.999
+    assert site.reference_error == pytest.approx(abs(done.weights - reference.attention(q, k, v, causal=True).weights).max(), rel=1e-6)
+
+
+def test_kernels_by_name_and_unknown_ones():
+    with torch.library._scoped_library("flash_attn", "DEF") as library, torch.library._scoped_library("mine", "DEF") as own:
+        library.define(
+            "_flash_attn_forward(Tensor q, Tensor k, Tensor v, float dropout_p, float softmax_scale, bool causal) -> (Tensor, Tensor)"
+        )
+
+        def kernel(q, k, v, dropout_p, softmax_scale, causal):
+            out = F.scaled_dot_product_attention(*(t.transpose(1, 2) for t in (q, k, v)), scale=softmax_scale, is_causal=causal)
+            return out.transpose(1, 2).contiguous(), q.new_zeros(1)
+
+        library.impl("_flash_attn_forward", kernel, "CPU")
+        own.define("attend(Tensor q, Tensor k, Tensor v) -> Tensor")
+        own.impl("attend", lambda q, k, v: F.scaled_dot_product_attention(q, k, v), "CPU")
+        q = torch.randn(2, 7, 3, 8)
+        for scale, ratio in ((8**-0.5, 1.0), (1.0, 8**0.5)):
+            with probe.watch() as report:
+                torch.ops.flash_attn._flash_attn_forward(q, q + 1, q, 0.0, scale, True)
+            assert only(report).ratio == pytest.approx(ratio, rel=1e-4)
+        with probe.watch() as report:
+            torch.ops.mine.attend(q * 1.5, q, q)
+        assert report.sites == []
+        with pytest.raises(probe.AttentionFault, match=r"mine::attend.*measure_scale"):
+            report.raise_for_faults()
+
+
+# --- sites and memory ------------------------------------------------------------------------------------------------------------
+
+
+def test_lengths_and_calls_are_one_site(x):
+    model = zoo.CrossAttention()
+    with probe.watch(model) as report:
+        for tokens in (5, 8, 11):
+            model(torch.randn(2, tokens, zoo.C))
+    assert only(report).calls == 3
+
+
+def test_shared_modules_are_one_site_and_two_instances_are_two(x):
+    shared = zoo.Plain()
+    with probe.watch(nn.Sequential(shared, shared)) as report:
+        nn.Sequential(shared, shared)(x)
+    assert [(s.module, s.calls) for s in report.sites] == [("0", 2)]
+    pair = nn.Sequential(zoo.Plain(), zoo.Plain())
+    with probe.watch() as report:
+        pair(x)
+    assert [(s.module, s.calls) for s in report.sites] == [("0", 1), ("1", 1)]
+
+
+def test_names_of_a_root_and_outside_modules(x):
+    with probe.watch() as report:
+        zoo.Plain()(x)
+        torch.softmax(x @ x.mT / zoo.C**0.5, -1) @ x
+    assert [s.module for s in report.sites] == ["Plain", ""]
+
+
+def test_only_the_models_attentions(x):
+    model, other = zoo.Plain(), zoo.Missing()
+    with probe.watch(model) as report:
+        other(x)
+        model(x)
+        torch.softmax(x @ x.mT, -1) @ x
+    assert only(report).module == "Plain"
+
+
+def test_a_right_and_a_wrong_call_of_one_site(x):
+    class Switch(zoo.Base):
+        scaled = True
+
+        def attend(self, q, k, v):
+            return (q @ k.mT * (zoo.D**-0.5 if self.scaled else 1.0)).softmax(-1) @ v
+
+    model = Switch()
+    with probe.watch(model) as report:
+        model(x)
+        model.scaled = False
+        model(x)
+    site = only(report)
+    assert (site.calls, site.faults, site.status) == (2, 1, "fault") and "1 of 2 calls" in site.note
+
+
+def test_channel_attention_is_named_where_the_contraction_grows():
+    class Channels(nn.Module):
+        def forward(self, x):
+            return (x.mT @ x / 8).softmax(-1) @ x.mT
+
+    model = Channels()
+    with probe.watch(model) as report:
+        model(torch.randn(2, 7, 12))
+        model(torch.randn(2, 9, 12))
+    assert only(report).status == "fault"
+
+
+def test_nothing_keeps_an_activation_alive(x):
+    model = zoo.Missing()
+    seen: list[weakref.ref] = []
+    for layer in (model.q, model.k, model.out):
+        layer.register_forward_hook(lambda _, __, out: seen.append(weakref.ref(out)))
+    with probe.watch(model) as report:
+        with torch.no_grad():
+            out = model(x)
+        del out
+        gc.collect()
+        assert len(seen) == 3 and all(ref() is None for ref in seen), "alive within the block"
+        out = model(x)
+    del out
+    gc.collect()
+    assert all(ref() is None for ref in seen)
+    assert len(report.sites) == 1
+
+
+def test_samples_are_small_and_on_request(x):
+    with probe.watch(keep_samples=True) as report:
+        zoo.Missing()(x)
+    samples = only(report).samples
+    assert samples.logits.shape == samples.weights.shape and max(samples.weights.shape) <= 64
+    assert samples.weights.sum(-1) == pytest.approx(1.0)
+    with probe.watch() as report:
+        zoo.Missing()(x)
+    assert only(report).samples is None
+
+
+def test_watches_nest(x):
+    right, wrong = zoo.Plain(), zoo.Missing()
+    with probe.watch() as outer:
+        right(x)
+        with probe.watch(wrong) as inner:
+            right(x)
+            wrong(x)
+    assert [s.calls for s in outer.sites] == [1, 1, 1] or [s.calls for s in outer.sites] == [2, 1]
+    assert [s.kind for s in inner.sites] == ["missing-scale"]
+
+
+def test_factors_have_the_file_and_line_of_the_users_code(x):
+    import inspect
+
+    with probe.watch() as report:
+        zoo.Twice()(x)
+    site = only(report)
+    lines, start = inspect.getsourcelines(zoo.Twice.attend)
+    assert [(f.value, f.on, f.file, f.line) for f in site.factors] == [
+        (pytest.approx(zoo.D**-0.5), "query", zoo.__file__, start + 1),
+        (pytest.approx(zoo.D**-0.5), "logits", zoo.__file__, start + 1),
+    ]
+    assert site.file == zoo.__file__ and site.line == start + len(lines) - 1
