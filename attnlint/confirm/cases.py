@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attnlint.confirm import construct, slices
-from attnlint.confirm.hints import Hint, gather, parse_function
+from attnlint.confirm.hints import Hint, gather, parse_function, transposes_whole
 from attnlint.confirm.inputs import DEFAULT, Guide, candidates, letters, make
 from attnlint.confirm.measure import Reading, Target, measured
 from attnlint.confirm.namespace import Space, Tree
@@ -53,6 +53,12 @@ class Recipe:
     same: bool = False
     flags: Mapping[str, bool] = field(default_factory=dict)
     method: str = ""
+
+    @property
+    def title(self) -> str:
+        """What is run, for a reader."""
+        owner = self.entry.name.rpartition(".")[0]
+        return f"{owner}.{self.method}" if self.method and owner else str(self.entry)
 
 
 @dataclass
@@ -268,8 +274,8 @@ def _inputs_search(bench: Bench, recipe: Recipe) -> tuple[Recipe, list[Reading]]
     code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
     tree = parse_function(code.co_filename, code.co_firstlineno, code.co_name) if code is not None else None
     hints = gather(tree, owner, space) if tree is not None else {}
-    guide = Guide(recipe.sizes, owner, construct.absent_names(space), parameters)
-    options = {p.name: candidates(p, hints.get(p.name, Hint(p.name)), guide) for p in parameters}
+    guide = Guide(recipe.sizes, owner, construct.absent_names(space), parameters, tree is not None and transposes_whole(tree))
+    options = {p.name: candidates(p, hints.get(p.name, Hint(p.name)), guide, bench.target.masks) for p in parameters}
     order = list(options)
     counter = itertools.count()
     queue: list[tuple[float, int, dict[str, Any], bool]] = []

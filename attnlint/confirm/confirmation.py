@@ -139,9 +139,7 @@ def make_job(finding: Finding, program: str, path: str, fixed: str | None, roots
 
 
 def _version(tree: ast.Module, text: str, rows: Sequence[int]) -> dict[str, Any]:
-    place = targets.around(targets.definitions(tree), rows[0])
-    body = targets.position(place.node) if place is not None else (1, text.count("\n") + 1)
-    return {"text": text, "rows": [targets.statement_rows(tree, row) for row in rows], "body": body}
+    return {"text": text, "rows": [targets.statement_rows(tree, row) for row in rows]}
 
 
 def library(tree: ast.Module) -> str | None:

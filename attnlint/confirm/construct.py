@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from attnlint.confirm import sizes as names
@@ -71,7 +72,43 @@ def _hints(cls: type, space: Space) -> dict[str, Hint]:
     if code is None:
         return {}
     tree = parse_function(code.co_filename, code.co_firstlineno, "__init__")
-    return gather(tree, None, space) if tree is not None else {}
+    if tree is None:
+        return {}
+    hints = gather(tree, None, space)
+    tested = _tested_attributes(cls)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for name, value in _pairs(node):
+                if name in tested and isinstance(value, ast.Name) and value.id in hints:
+                    hints[value.id].truth = True
+    return hints
+
+
+def _pairs(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
+    """(attribute of self, what it is set to)."""
+    for target in node.targets:
+        if isinstance(target, ast.Attribute):
+            yield target.attr, node.value
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
+            for one, value in zip(target.elts, node.value.elts, strict=True):
+                if isinstance(one, ast.Attribute):
+                    yield one.attr, value
+
+
+def _tested_attributes(cls: type) -> set[str]:
+    """Attributes of self that methods of a class use as conditions."""
+    found: set[str] = set()
+    for method in vars(cls).values():
+        code = getattr(method, "__code__", None)
+        tree = parse_function(code.co_filename, code.co_firstlineno, code.co_name) if code is not None else None
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, (ast.If, ast.IfExp)):
+                tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+                for test in tests:
+                    inner = test.operand if isinstance(test, ast.UnaryOp) else test
+                    if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name) and inner.value.id == "self":
+                        found.add(inner.attr)
+    return found
 
 
 def _argument(
@@ -101,6 +138,10 @@ def _argument(
         return True, settings_object(sizes, absent_names(space))
     if hint.called and role != names.LAYER:
         return True, _identity(True)
+    if hint.divides and names.is_unnamed(name):
+        return True, sizes.heads
+    if hint.truth and names.is_unnamed(name):
+        return True, False
     if _INNER.fullmatch(name) and role == "model":
         return True, _identity(False)
     if hint.items == 2 or (role == "grid" and _subscripted(hint)):
@@ -141,7 +182,7 @@ def _class_of(annotation: Any, text: Any, name: str, space: Space) -> type | Non
     if isinstance(text, str) and re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("int", "float", "bool", "str", "list", "dict", "tuple"):
         try:
             found = space[text]
-        except KeyError:
+        except Exception:
             found = None
         if isinstance(found, type) and getattr(found, "__module__", "").startswith("attnlint_case") and not _is_module(found):
             return found

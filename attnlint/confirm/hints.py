@@ -39,6 +39,7 @@ class Hint:
     number: bool = False  # a number in arithmetic with numbers, or an argument of view
     second: bool = False  # the right operand of a product
     layer_class: str = ""
+    divides: bool = False  # another number is divided by it
 
     @property
     def is_object(self) -> bool:
@@ -57,6 +58,13 @@ def gather(function: ast.FunctionDef | ast.Lambda, owner: Any, scope: Any, depth
     for statement in body:
         reader.visit(statement)
     return reader.hints
+
+
+def transposes_whole(function: ast.AST) -> bool:
+    """Whether a function transposes with `.T` or `.t()`, which matrices are given to."""
+    return any(
+        isinstance(node, ast.Attribute) and (node.attr == "T" or node.attr == "t" and isinstance(node.ctx, ast.Load)) for node in ast.walk(function)
+    )
 
 
 class _Reader(ast.NodeVisitor):
@@ -223,6 +231,8 @@ class _Reader(ast.NodeVisitor):
             for hint in (left, right):
                 if hint is not None:
                     hint.number = True
+            if right is not None:
+                right.divides = True
         elif isinstance(node.op, ast.Add) and right is not None:
             right.added = True
         self.generic_visit(node)

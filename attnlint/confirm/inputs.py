@@ -128,7 +128,9 @@ def _array(value: Array, table: Mapping[str, int], random: Any, library: str) ->
     elif value.fill == "false":
         made = np.zeros(shape, bool)
     elif value.fill == "lower":
-        made = np.broadcast_to(np.tril(np.ones(shape[-2:], bool)), shape).copy() if len(shape) > 1 else np.ones(shape, bool)
+        made = np.broadcast_to(np.tril(np.ones(shape[-2:], bool)), shape).copy() if len(shape) > 1 and shape[-2] > 1 else _first_half(shape)
+    elif value.fill == "upper":
+        made = np.broadcast_to(np.triu(np.ones(shape[-2:], bool), 1), shape).copy() if len(shape) > 1 and shape[-2] > 1 else ~_first_half(shape)
     elif value.fill == "zeros":
         made = np.zeros(shape)
     else:
@@ -139,6 +141,15 @@ def _array(value: Array, table: Mapping[str, int], random: Any, library: str) ->
 
     array = torch.from_numpy(np.ascontiguousarray(made))
     return array.float() if array.dtype == torch.float64 else array
+
+
+def _first_half(shape: tuple[int, ...]) -> Any:
+    """True for the first half of the last axis: a mask that hides the others."""
+    import numpy as np
+
+    made = np.zeros(shape, bool)
+    made[..., : (shape[-1] + 1) // 2] = True
+    return made
 
 
 def settings_object(sizes: Sizes, absent: frozenset[str]) -> Configuration:
@@ -171,13 +182,15 @@ def setting(name: str, sizes: Sizes) -> Any:
 class Guide:
     """What is known beside the hints: the built object, the sizes, and whether the function stands alone."""
 
-    def __init__(self, sizes: Sizes, owner: Any, absent: frozenset[str], parameters: Sequence[inspect.Parameter]) -> None:
+    def __init__(self, sizes: Sizes, owner: Any, absent: frozenset[str], parameters: Sequence[inspect.Parameter], flat: bool = False) -> None:
         self.sizes = sizes
         self.owner = owner
         self.absent = absent
         roles = {names.role_of(p.name) for p in parameters if p.default is inspect.Parameter.empty}
         self.heads_given = "heads" in roles
         self.has_query = any(_QUERY.fullmatch(p.name) for p in parameters)
+        self.flat = flat
+        self.weights_given = any(_WEIGHT.fullmatch(p.name) for p in parameters)
         self.widths = list(dict.fromkeys(_widths(owner))) if owner is not None else []
 
 
@@ -201,8 +214,8 @@ def _widths(owner: Any) -> Iterable[int]:
             yield int(value.shape[-2])
 
 
-def candidates(parameter: inspect.Parameter, hint: Hint, guide: Guide) -> list[Any]:
-    """Values for one parameter, the likeliest first."""
+def candidates(parameter: inspect.Parameter, hint: Hint, guide: Guide, masking: bool = False) -> list[Any]:
+    """Values for one parameter, the likeliest first; with `masking` a mask hides something wherever there is one."""
     name = parameter.name
     annotation = parameter.annotation if isinstance(parameter.annotation, str) else getattr(parameter.annotation, "__name__", "")
     annotation = "" if parameter.annotation is inspect.Parameter.empty else annotation or str(parameter.annotation)
@@ -216,7 +229,9 @@ def candidates(parameter: inspect.Parameter, hint: Hint, guide: Guide) -> list[A
             return found if not hint.array else [*found, *_arrays(name, hint, guide)]
     if _MASK.fullmatch(name) or (hint.masked and not _QUERY.fullmatch(name)):
         optional = default is None or hint.none_checked or hint.truth or "Optional" in annotation or "None" in annotation
-        masks = _masks(hint)
+        masks = _masks(hint, masking)
+        if masking:
+            return [*masks, *found, Constant(None)]
         return [*found, Constant(None), *masks] if optional and not found else [*found, *masks, Constant(None)]
     if _IGNORED.fullmatch(name) and not hint.last:
         return [*found, Constant(None), *_arrays(name, hint, guide)[:3]]
@@ -253,11 +268,13 @@ def number(name: str, sizes: Sizes) -> Any:
     return value if isinstance(value, (int, float)) else sizes.model
 
 
-def _masks(hint: Hint) -> list[Any]:
+def _masks(hint: Hint, masking: bool) -> list[Any]:
     shapes: list[tuple[Dimension, ...]] = [("B", 1, 1, "S"), ("B", "S"), ("T", "S"), ("B", "T", "S"), ("B", 1, "T", "S"), ("B", "H", "T", "S"), ("B", 1, "S")]
     if hint.rank:
         shapes = [shape for shape in shapes if len(shape) == hint.rank] or shapes
     fills = ("zeros", "true", "false") if hint.added and not hint.masked else ("true", "false", "zeros")
+    if masking:
+        fills = ("lower", "upper")
     return [Array(shape, fill) for fill in fills for shape in shapes]
 
 
@@ -270,7 +287,7 @@ def _arrays(name: str, hint: Hint, guide: Guide) -> list[Any]:
     lasts: list[Dimension] = list(dict.fromkeys(hint.last))
     stands_alone = guide.owner is None or not guide.widths
     if not lasts:
-        lasts = ["C", "D"] if guide.heads_given else ["D", "C"] if stands_alone else [*guide.widths, "D", "C"]
+        lasts = ["C", "D"] if guide.heads_given or guide.weights_given else ["D", "C"] if stands_alone else [*guide.widths, "D", "C"]
     if hint.second and _WEIGHT.fullmatch(name) and guide.owner is None:
         return [Array(("C", "C" if guide.heads_given else "D"), "weight"), Array(("C", "C"), "weight"), Array(("D", "D"), "weight"), Array(("H", "C", "D"), "weight")]
     shapes: list[tuple[Dimension, ...]] = []
@@ -289,7 +306,9 @@ def _arrays(name: str, hint: Hint, guide: Guide) -> list[Any]:
             4: [("B", "H", length, last), ("B", length, "H", last)] if stands_alone else [("B", "M", length, last), ("B", "Y", "Z", last), ("B", "H", length, last)],
             5: [("B", 2, "Y", "Z", last)],
         }
-        if hint.rank in by_rank:
+        if guide.flat and hint.rank is None:
+            shapes += [*by_rank[2], *by_rank[3]]
+        elif hint.rank in by_rank:
             shapes += by_rank[hint.rank]
             if stands_alone and hint.rank == 3:
                 shapes.append(("H", length, last))

@@ -7,25 +7,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from attnlint.confirm import biases
+
 
 @dataclass(frozen=True)
 class Target:
     """The attention that a finding is about: the rows of its product and softmax in one file.
 
-    `rows` are those of the statements at the site, `body` those of the function that holds them. `kind` is the fault claimed.
+    `rows` are those of the statements at the site, `kind` is the fault claimed.
     """
 
     path: str
     rows: tuple[tuple[int, int], ...]
-    body: tuple[int, int]
     kind: str = ""
     varied: bool = True  # lengths of queries and keys may differ
 
     def holds(self, path: str, row: int) -> bool:
         return path == self.path and any(first <= row <= last for first, last in self.rows)
 
-    def near(self, path: str, row: int) -> bool:
-        return path == self.path and self.body[0] <= row <= self.body[1]
+    @property
+    def masks(self) -> bool:
+        """Whether the fault shows only where a mask hides something."""
+        return "mask" in self.kind and self.kind != "scaled-mask-or-bias"
 
     def unseen(self) -> str:
         rows = ", ".join(str(first) for first, _ in self.rows)
@@ -50,19 +53,20 @@ def measured(call: Callable[[], Any], target: Target, library: str, values: dict
     """What the probe measured at the target during a call. For NumPy the arrays among `values` are tracked from here on."""
     from attnlint import probe
 
+    added: dict[tuple[str, int], float] = {}
     if library == "torch":
         import torch
 
-        with torch.no_grad(), probe.watch(keep_samples=True) as report:
+        with torch.no_grad(), biases.watching(added), probe.watch(keep_samples=True) as report:
             use_weights(call())
     else:
-        with probe.watch(keep_samples=True) as report:
+        with biases.watching(added), probe.watch(keep_samples=True) as report:
             for name, value in values.items():
                 values[name] = tracked(value)
             use_weights(call())
     if report.internal_errors:
         raise RuntimeError(f"the probe failed: {report.internal_errors[0]}")
-    return chosen(report, target)
+    return chosen(report, target, added)
 
 
 def use_weights(result: Any, depth: int = 0) -> None:
@@ -108,22 +112,19 @@ def tracked(value: Any) -> Any:
     return value
 
 
-def chosen(report: Any, target: Target) -> list[Reading]:
-    """The readings at the target's rows; else, where one attention alone ran in its function, that one."""
-    sites = list(report.sites)
-    found = [site for site in sites if target.holds(site.file, site.line)]
-    if not found:
-        near = [site for site in sites if target.near(site.file, site.line)]
-        found = near if len(near) == 1 else []
-    return [_reading(site) for site in found if _finite(site)]
+def chosen(report: Any, target: Target, added: Mapping[tuple[str, int], float] | None = None) -> list[Reading]:
+    """The readings at the target's rows, with the factor that an added bias got."""
+    found = [site for site in report.sites if target.holds(site.file, site.line)]
+    return [_reading(site, (added or {}).get((site.file, site.line))) for site in found if _finite(site)]
 
 
 def _finite(site: Any) -> bool:
     return site.ratio is None or math.isfinite(site.ratio)
 
 
-def _reading(site: Any) -> Reading:
+def _reading(site: Any, bias_scale: float | None) -> Reading:
     figures = {name: _plain(value) for name, value in site.as_dict().items()}
+    figures["bias_scale"] = bias_scale
     samples = site.samples
     if samples is None:
         return Reading(figures)

@@ -78,7 +78,7 @@ _COMPILED = tuple((re.compile(f"(?:{pattern})$"), role) for pattern, role in _RO
 
 
 def role_of(name: str) -> str:
-    """What a name of a dimension or setting stands for; "model" where nothing says otherwise."""
+    """What a name of a dimension or setting stands for; "model" for a width and where nothing says otherwise."""
     lowered = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
     for pattern, role in _COMPILED:
         if pattern.match(lowered):
@@ -110,6 +110,14 @@ def number(role: str, sizes: Sizes) -> int | float:
         SCALE: sizes.head**-0.5,
     }
     return table.get(role, sizes.model)
+
+
+_WIDTH = re.compile(r".*(dim|width|size|hidden|embd?|channels?|features|model|planes|units).*|c|d|ch|e")
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a name says nothing of what it stands for."""
+    return role_of(name) == "model" and not _WIDTH.fullmatch(name.lower())
 
 
 DIMENSIONS = frozenset({"heads", "kv_heads", "head", "context", "inner", "out", "model", "length", "vocabulary", "feed"})

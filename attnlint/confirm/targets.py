@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attnlint.confirm.namespace import position
+from attnlint.confirm.sizes import SCALE, role_of
 from attnlint.model import Finding
 
 MAX_ENTRIES = 7
@@ -70,8 +71,8 @@ def site_rows(finding: Finding) -> list[int]:
     return rows or [finding.span.start.row]
 
 
-def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str]]:
-    """(kind, name) of what to run, the nearest first: where the finding stands, where the site is, their callers, subclasses."""
+def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str, bool]]:
+    """(kind, name, whether it leaves the scale to its caller) of what to run, the nearest first: where the finding stands, where the site is, their callers, subclasses."""
     places = definitions(tree)
     found: dict[tuple[str, str], None] = {}
     late: dict[tuple[str, str], None] = {}
@@ -86,7 +87,10 @@ def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str]]:
             found[("method", f"{kind}.forward")] = None
     for place in wanted:
         if place.owner is not None:
-            found[("method", place.name)] = None
+            first, second = (late, found) if _open_class(tree, place.owner) else (found, late)
+            for maker in _makers(tree, places, place.owner):
+                second[maker] = None
+            first[("method", place.name)] = None
             for heir in _heirs(tree, place.owner):
                 late[("method", f"{heir}.{place.name.rpartition('.')[2]}")] = None
         elif _leaves_scale_open(place.node):
@@ -97,15 +101,34 @@ def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str]]:
             found[("function", place.name)] = None
             for caller in _callers(tree, places, place):
                 late[caller] = None
-    for place in wanted:
-        if place.owner is not None:
-            for caller in _makers(tree, places, place.owner):
-                late[caller] = None
     for one in late:
         found[one] = None
     if not found:
         found[("script", "")] = None
-    return list(found)[:MAX_ENTRIES]
+    return [(kind, name, _is_open(tree, places, kind, name)) for kind, name in list(found)[:MAX_ENTRIES]]
+
+
+def _is_open(tree: ast.Module, places: list[Place], kind: str, name: str) -> bool:
+    if kind == "method":
+        return _open_class(tree, name.rpartition(".")[0])
+    return any(place.name == name and _requires_scale(place.node) for place in places)
+
+
+def _open_class(tree: ast.Module, owner: str) -> bool:
+    """Whether a class takes its scale as a constructor argument without a default."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == owner:
+            return any(isinstance(one, ast.FunctionDef) and one.name == "__init__" and _requires_scale(one) for one in node.body)
+    return False
+
+
+def _requires_scale(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    required = arguments[: len(arguments) - len(node.args.defaults)]
+    required += [a for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None]
+    return any(role_of(a.arg) == SCALE for a in required)
 
 
 def _class_around(tree: ast.Module, row: int) -> str | None:

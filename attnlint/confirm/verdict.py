@@ -9,8 +9,10 @@ TOLERANCE = 2e-3
 RATIO_RULES = frozenset(
     {"missing-scale", "wrong-dim-scale", "unrooted-scale", "inverted-scale", "double-scale", "scale-precedence", "constant-scale"}
 )
-KIND_RULES = frozenset({"scale-after-softmax", "multiplicative-mask", "mask-after-softmax"})
-MEASURED = RATIO_RULES | KIND_RULES | {"scaled-mask-or-bias"}
+MASK_RULES = frozenset({"multiplicative-mask", "mask-after-softmax"})
+KIND_RULES = MASK_RULES | {"scale-after-softmax"}
+BIAS = "scaled-mask-or-bias"
+MEASURED = RATIO_RULES | KIND_RULES | {BIAS}
 
 
 def off(figures: Mapping[str, Any]) -> bool | None:
@@ -21,6 +23,8 @@ def off(figures: Mapping[str, Any]) -> bool | None:
 
 def bears_out(figures: Mapping[str, Any], kind: str) -> bool:
     """Whether one reading shows a fault of this kind."""
+    if kind == BIAS:
+        return figures.get("bias_scale") is not None and abs(figures["bias_scale"] - 1) > TOLERANCE
     if kind == "scale-after-softmax":
         return figures.get("kind") == kind or bool(off(figures))
     if kind in KIND_RULES:
@@ -30,6 +34,10 @@ def bears_out(figures: Mapping[str, Any], kind: str) -> bool:
 
 def clears(figures: Mapping[str, Any], kind: str) -> bool:
     """Whether one reading is free of it."""
+    if kind == BIAS and bears_out(figures, kind):
+        return False
+    if kind in MASK_RULES:
+        return figures.get("kind") != kind
     if kind in KIND_RULES and figures.get("kind") == kind:
         return False
     return off(figures) is False
@@ -46,9 +54,13 @@ def judge(kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mappin
             return "refuted", f"the measured scale is the expected one: ratio {known[0]['ratio']:.4g} at d = {known[0].get('head_dim')}" + (
                 f", under {cases} assignments of sizes" if cases > 1 else ""
             )
+        if kind == BIAS and (plain := [f for f in before if f.get("bias_scale") is not None]):
+            return "refuted", f"what is added to q·k is not scaled: its factor is {plain[0]['bias_scale']:.4g}"
         return "not-confirmed", f"the probe does not see a {kind} here"
     ratio = shown[0].get("ratio")
     measured = f"measured ratio {ratio:.4g}" if ratio is not None else f"measured {kind}"
+    if kind == BIAS:
+        measured = f"what is added to q·k is multiplied by {shown[0]['bias_scale']:.4g}"
     if after is None:
         return "confirmed", f"{measured}; there is no fix to compare with"
     if not after:
@@ -57,4 +69,8 @@ def judge(kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mappin
     if left:
         now = left[0].get("ratio")
         return "not-confirmed", f"{measured}, and {f'{now:.4g}' if now is not None else 'unknown'} after the fix: the fix does not make it 1"
+    if kind == BIAS:
+        return "confirmed", f"{measured}, and by 1 after the fix"
+    if kind in MASK_RULES:
+        return "confirmed", f"measured a {kind}, and none after the fix"
     return "confirmed", f"{measured}, and {after[0]['ratio']:.4g} after the fix"
