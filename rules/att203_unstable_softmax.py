@@ -8,7 +8,7 @@ import libcst as cst
 
 from attnlint.engine import edits
 from attnlint.engine.algebra import Monomial
-from attnlint.engine.roles import code, positions
+from attnlint.engine.roles import argument, code
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Leaf, Origin, Product, Sum, Tensor
 from attnlint.model import Edit, Fix
@@ -100,12 +100,11 @@ def _as_they_are(logits: Tensor) -> bool:
 def _fix(record: SiteRecord, origin: Origin) -> Fix | None:
     """Subtract the maximum wherever the same exponential is written."""
     call = origin.node
-    if not isinstance(call, cst.Call) or record.axis is None or record.logits is None:
+    if not isinstance(call, cst.Call):
         return None
-    places = positions(record.logits.shape, [record.axis])
-    if len(places) != 1:
+    axis = _axis_text(record.summed_at, origin)
+    if axis is None:
         return None
-    axis = next(iter(places))
     maximum = _MAXIMA.get(origin.unit.code(call.func))
     if maximum is None or len(call.args) != 1 or not isinstance(call.args[0].value, (cst.Name, cst.Attribute)):
         return None
@@ -114,6 +113,31 @@ def _fix(record: SiteRecord, origin: Origin) -> Fix | None:
     for node in _same_calls(record.normalised_at or origin, origin):
         found.append(edits.replace(Origin(origin.unit, node.args[0].value), f"{text} - {maximum.format(x=text, axis=axis)}"))
     return Fix("safe", "Subtract the maximum", tuple(found)) if found else None
+
+
+def _axis_text(total: Origin | None, origin: Origin) -> str | None:
+    """The axis as the sum names it: a number, or a name that the exponential beside it sees as well."""
+    if total is None or not isinstance(total.node, cst.Call):
+        return None
+    call = total.node
+    given = argument(call, "axis", "dim")
+    if given is None:
+        plain = [one for one in call.args if one.keyword is None]
+        skip = 0 if isinstance(call.func, cst.Attribute) and not _is_module(total, call.func.value) else 1
+        given = plain[skip] if len(plain) > skip else None
+    if given is None:
+        return None
+    number = isinstance(given.value, cst.Integer) or (
+        isinstance(given.value, cst.UnaryOperation) and isinstance(given.value.expression, cst.Integer)
+    )
+    if number or (isinstance(given.value, cst.Name) and total.unit is origin.unit):
+        return total.unit.code(given.value)
+    return None
+
+
+def _is_module(origin: Origin, node: cst.BaseExpression) -> bool:
+    """Whether `node` in `node.sum(…)` is a module, so that the tensor is the first argument."""
+    return origin.unit.code(node).split(".")[0] in origin.unit.scope.imports
 
 
 def _same_calls(whole: Origin, origin: Origin) -> list[cst.Call]:

@@ -21,9 +21,9 @@ class SdpaCausalAndMask(Rule):
     Checks that `scaled_dot_product_attention` is not given `is_causal=True` together with a mask.
 
     ## Why is this bad
-    The two exclude each other, and which kernel happens to run decides what comes of it: the mathematical one raises an error, the fused one of
-    the CPU applies both. Code that works on one machine fails on another. Where the mask is causal itself, `is_causal` alone says the same and is
-    faster; where it hides padding, both have to be merged into one mask.
+    The two exclude each other, and which kernel happens to run decides what comes of it: the mathematical one raises an error, the
+    fused one of the CPU applies both. Code that works on one machine fails on another. Where the mask is causal itself, `is_causal`
+    alone says the same and is faster; where it hides padding, both have to be merged into one mask.
 
     ## Example
     ```python

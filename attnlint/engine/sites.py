@@ -39,6 +39,7 @@ class SiteRecord:
     exponential: Origin | None = None
     exponential_masks: tuple[Mask, ...] = ()
     normalised_at: Origin | None = None
+    summed_at: Origin | None = None  # the denominator of a hand-written softmax
     renormalised: bool = False
     dtype: str | None = None
     kernel: str | None = None

@@ -472,6 +472,7 @@ def hand_softmax(engine: Engine, numerator: Tensor, denominator: Tensor, node: c
     site = engine.site_of_exponential(content, numerator)
     site.axis = axis
     site.normalised_at = engine.origin(node)
+    site.summed_at = denominator.content.origin if isinstance(denominator.content, Total) else None
     site.hand_written = True
     site.online = False
     for mask in numerator.masks:
@@ -519,7 +520,7 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
 
             found = axis_of(tensor.shape, axes[0])
             axis = found[1] if found is not None else None
-        return Tensor(shape, Total(tensor, axis), history=tensor.history)
+        return Tensor(shape, Total(tensor, axis, engine.origin(node)), history=tensor.history)
     notes = frozenset(note for note in tensor.notes if note.startswith("square:"))
     if isinstance(content, Product) or products_of(tensor):
         return then(engine, tensor, node, shape=shape)

@@ -165,6 +165,7 @@ class Total(Content):
 
     of: Tensor
     axis: Axis | None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, eq=False)

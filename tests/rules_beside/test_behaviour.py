@@ -251,3 +251,20 @@ def test_the_maximum_of_numpy_is_no_pair() -> None:
         return e / e.sum(axis=-1, keepdims=True) @ v
     """
     assert codes(text) == []
+
+
+def test_the_maximum_is_taken_over_the_axis_that_the_sum_names() -> None:
+    text = """
+    import numpy as np
+
+
+    def shares(z, axis=-1):
+        raised = np.exp(z)
+        return raised / raised.sum(axis, keepdims=True)
+
+
+    def attend(x, wq, wk, wv):
+        q, k, v = x @ wq, x @ wk, x @ wv
+        return shares(q @ k.T / np.sqrt(k.shape[-1])) @ v
+    """
+    assert "np.exp(z - np.max(z, axis=axis, keepdims=True))" in fixed(text, "ATT203")
