@@ -19,6 +19,7 @@ KERNEL_TOKENS = (
     b"flex_attention",
     b"varlen_attn",
     b"attention_interface",
+    b"pallas",
     b"sageattn",
     b"fused_attention",
     b"splash_attention",

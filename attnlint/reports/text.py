@@ -96,6 +96,8 @@ def _derivation(one: Diagnostic) -> Iterator[str]:
         lines.append(
             ("fix", visible(fix.message) + (" (unsafe)" if fix.applicability == "unsafe" and "unsafe" not in fix.message else ""), "")
         )
+    if (confirmation := one.finding.confirmation) is not None:
+        lines.append((str(confirmation.get("status")), visible(str(confirmation.get("reason") or "")), ""))
     labels = max((len(label) for label, _, _ in lines), default=0)
     placed = max((columns(text) for _, text, place in lines if place), default=0)
     for label, text, place in lines:

@@ -238,3 +238,29 @@ def test_fixed_files_that_others_rest_on_are_judged_anew(attnlint, tmp_path):
     (tmp_path / "b.py").write_text(CLEAN + IDLE)
     assert attnlint(".", "--fix", "--unsafe-fixes").status == 0
     assert attnlint(".").status == 0
+
+
+def test_confirm_runs_the_code_and_its_verdict_is_printed(attnlint, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "model.py").write_text(FAULTY)
+    (finding,) = attnlint("model.py", "--confirm", "--output-format", "json").json
+    assert finding["confirmation"]["status"] == "confirmed"
+    assert finding["confirmation"]["before"]["ratio"] == pytest.approx(0.5, abs=0.4)
+    assert "= confirmed" in attnlint("model.py", "--confirm").out
+
+
+def test_a_confirmed_fix_is_applied_without_unsafe_fixes(attnlint, tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "model.py"
+    path.write_text(FAULTY)
+    assert attnlint("model.py", "--fix", "--confirm").status == 0
+    assert "head_dim" in path.read_text().split("energy /")[1].splitlines()[0]
+
+
+@pytest.mark.parametrize(("status", "fixed"), [("confirmed", True), ("refuted", False), ("not-confirmed", False)])
+def test_only_what_was_confirmed_is_applied(attnlint, tmp_path, monkeypatch, status, fixed):
+    monkeypatch.setattr("attnlint.confirm.confirm_finding", lambda *_: {"status": status, "reason": "told so"})
+    path = tmp_path / "model.py"
+    path.write_text(FAULTY)
+    attnlint("model.py", "--fix", "--confirm")
+    assert (path.read_text() != FAULTY) == fixed
