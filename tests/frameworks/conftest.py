@@ -14,11 +14,12 @@ Judged = Callable[[str], set[str]]
 
 @pytest.fixture
 def judged() -> Judged:
-    """A program to what is said of its sites: `correct`, `intended`, `unknown`, or the name of the fault."""
+    """A program to what is said of it: `correct`, `intended` or `unknown` of its sites, and the name of every finding."""
 
     def judge(text: str) -> set[str]:
         result = lint_text(textwrap.dedent(text), "program.py")
         assert not result.notes
-        return {(site.reason or "") if site.verdict == "faulty" else site.verdict for site in result.sites}
+        verdicts = {(site.reason or "") if site.verdict == "faulty" else site.verdict for site in result.sites}
+        return verdicts | {finding.name for finding in result.findings if not finding.preview}
 
     return judge

@@ -119,6 +119,54 @@ def attend(x, units, heads):
     assert judged(text.replace("{divisor}", "units")) == {"wrong-dim-scale"}
 
 
+def test_a_mean_written_as_a_sum_scales_nothing(judged):
+    text = """
+import tensorflow as tf
+from einops import rearrange, reduce
+
+class Landmarks(tf.keras.layers.Layer):
+    def __init__(self, dim, size, heads, landmarks):
+        super().__init__()
+        self.heads, self.landmarks, self.scale = heads, landmarks, size ** -0.5
+        self.to_qkv = tf.keras.layers.Dense(3 * heads * size)
+
+    def call(self, x):
+        b, n, _, h, m = (*x.shape, self.heads, self.landmarks)
+        q, k, v = tf.split(self.to_qkv(x), 3, axis=-1)
+        q, k, v = map(lambda t: rearrange(t, "b n (h d) -> b h n d", h=h), (q, k, v))
+        each = n // m
+        k = reduce(k, "b h (m l) d -> b h m d", "sum", l=each) {divisor}
+        v = reduce(v, "b h (m l) d -> b h m d", "mean", l=each)
+        scores = tf.einsum("b h i d, b h j d -> b h i j", q * self.scale, k)
+        return tf.einsum("b h i j, b h j d -> b h i d", tf.nn.softmax(scores), v)
+"""
+    assert judged(text.replace("{divisor}", "/ each")) == {"correct"}
+    assert "correct" not in judged(text.replace("{divisor}", "/ each / h"))
+
+
+def test_a_constant_has_no_more_axes_than_what_it_is_added_to(judged):
+    text = """
+import tensorflow as tf
+
+class Positions(tf.keras.layers.Layer):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.dim, self.heads = dim, heads
+        self.q, self.k, self.v = (tf.keras.layers.Dense(dim) for _ in range(3))
+
+    def split(self, x):
+        return tf.transpose(tf.reshape(x, (x.shape[0], x.shape[1], self.heads, x.shape[-1] // self.heads)), [0, 2, 1, 3])
+
+    def call(self, x):
+        q = self.q(x) + tf.ones((x.shape[1], self.dim))
+        q, k, v = self.split(q), self.split(self.k(x)), self.split(self.v(x))
+        scores = tf.matmul(q, k, transpose_b=True) / {size} ** 0.5
+        return tf.matmul(tf.nn.softmax(scores), v)
+"""
+    assert judged(text.replace("{size}", "(self.dim // self.heads)")) == {"correct"}
+    assert judged(text.replace("{size}", "self.dim")) == {"wrong-dim-scale"}
+
+
 def test_tensordot_over_named_axes(judged):
     text = """
 import tensorflow as tf
