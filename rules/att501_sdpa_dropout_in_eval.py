@@ -9,7 +9,7 @@ import libcst as cst
 
 from attnlint.engine import edits
 from attnlint.engine.algebra import CONFIG
-from attnlint.engine.roles import code
+from attnlint.engine.roles import argument, code
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Argument, ClassValue, Scalar
 from attnlint.model import Fix
@@ -81,6 +81,8 @@ class SdpaDropoutInEval(Rule):
         given = record.argument_origins.get("dropout_p")
         if record.kernel is None or given is None or not isinstance(record.owner, ClassValue):
             return
+        if record.softmax is not None and argument(record.softmax.node, "training", "deterministic", "is_training") is not None:
+            return  # Paddle's function is told the mode itself
         if not _always(record) or any(_MODE.search(text) for text, _ in record.path) or _switches(record.owner):
             return
         receiver = _receiver(record)

@@ -154,6 +154,7 @@ SILENT = {
     "if self.training:\n"
     "    rate = self.dropout\n"
     "return F.scaled_dot_product_attention(q, k, v, dropout_p=rate)",
+    "told the mode": "return F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout, training=self.training)",
     "no dropout": "return F.scaled_dot_product_attention(q, k, v, dropout_p=0.0)",
     "a rate from outside": "return F.scaled_dot_product_attention(q, k, v, dropout_p=lengths)",
     "one of the two": "return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)",
