@@ -20,6 +20,7 @@ KERNEL_TOKENS = (
     b"varlen_attn",
     b"attention_interface",
     b"pallas",
+    b"attention_forward",
     b"sageattn",
     b"fused_attention",
     b"splash_attention",

@@ -1,6 +1,6 @@
 """Small programs for the tests of the command line."""
 
-FAULTY = '''\
+FAULTY = """\
 import torch
 from torch import nn
 
@@ -23,7 +23,7 @@ class SelfAttention(nn.Module):
         energy = q @ k.transpose(-2, -1)
         weights = torch.softmax(energy / (self.embed_size ** (1 / 2)), dim=-1)
         return weights @ v
-'''
+"""
 WRONG = "(self.embed_size ** (1 / 2))"
 ROW = FAULTY[: FAULTY.index(WRONG)].count("\n") + 1
 COLUMN = FAULTY.splitlines()[ROW - 1].index(WRONG) + 1
