@@ -80,7 +80,7 @@ class SdpaCausalAndMask(Rule):
     def check(self, site: AttentionSite) -> Iterable[Report]:
         record = site.record
         mask, causal = record.arguments.get("attn_mask"), record.arguments.get("is_causal")
-        if record.kernel is None or record.softmax is None or not (isinstance(causal, Bool) and causal.value):
+        if record.kernel != "scaled_dot_product_attention" or record.softmax is None or not (isinstance(causal, Bool) and causal.value):
             return
         if mask is None or not isinstance(mask, (Tensor, Argument)):
             return

@@ -112,7 +112,13 @@ def _of_kernel(record: SiteRecord) -> Iterable[Report]:
             fix = Fix("unsafe", "Hand on the opposite mask", (edits.wrap(origin, "~", "")[0],)) if _plain(origin.node) else None
             yield Report(origin, f"`{text}` is True {_WORDS[note]}: `{record.kernel}` attends where its mask is True, write `~{text}`", fix)
             return
-    elif mask.dtype is None and mask.notes & {"ones", "ones_like"} and mask.notes & (HIDES | LOOKS) and isinstance(mask.content, Leaf):
+    elif (
+        record.kernel == "scaled_dot_product_attention"
+        and mask.dtype is None
+        and mask.notes & {"ones", "ones_like"}
+        and mask.notes & (HIDES | LOOKS)
+        and isinstance(mask.content, Leaf)
+    ):
         fix = (
             Fix("unsafe", "Make it a boolean mask", (edits.wrap(origin, "", ".bool()")[1],))
             if _plain(origin.node) and mask.notes & LOOKS

@@ -47,8 +47,9 @@ SCALAR_NAME = re.compile(
     r"num_heads|heads|n_heads|eps|epsilon|sm_scale|softmax_scale|inv_norm|mscale|cap|softcap|d_model|size|width|depth)$"
 )
 # how a mask was made: kept through comparisons
+PRUNED = "of the weights"  # a mask made of the attention weights themselves
 RANDOM = frozenset({"rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
-MASK_NOTES = RANDOM | {"triangle"}
+MASK_NOTES = RANDOM | {"triangle", PRUNED}
 MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
 
@@ -159,7 +160,8 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
         tensor = a if isinstance(a, Tensor) else b
         assert isinstance(tensor, Tensor)
         key = tensor.content.key if isinstance(tensor.content, Leaf) else engine.fresh("mask")
-        return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=(tensor.notes & MASK_NOTES) | polarity.of_comparison(operator, a, b))
+        notes = (tensor.notes & MASK_NOTES) | polarity.of_comparison(operator, a, b) | ({PRUNED} if isinstance(tensor.content, Weights) else frozenset())
+        return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=notes)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value.is_number and b.value.is_number:
             x, y = a.value.coefficient, b.value.coefficient

@@ -727,7 +727,7 @@ def reshape(engine: Interpreter, call: Call) -> Value:
     if result.scrambled is not None:
         text = f"{result.scrambled.kind}: {result.scrambled.expected} → {result.scrambled.found}"
         origin = engine.origin(call.node)
-        if isinstance(tensor.content, (Output, Weights)):
+        if isinstance(tensor.content, Output):
             tensor.content.site.merges.append((text, origin))
         changed = changed.but(scrambled=(*tensor.scrambled, (text, origin)))
     elif isinstance(tensor.content, Leaf) and (turned := scrambles.read_in_other_order(tensor.shape, result.shape, engine.facts)) is not None:

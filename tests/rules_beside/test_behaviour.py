@@ -139,6 +139,7 @@ SILENT = {
     "masked before and after": "w = logits.masked_fill(pad[:, None, None], -1e9).softmax(-1).masked_fill(pad[:, None, None], 0)\n"
     "return w @ v",
     "dropout by hand": "mask = torch.rand_like(logits) > 0.1\nreturn (logits.softmax(-1) * mask) @ v",
+    "small weights pruned": "w = logits.softmax(-1)\nreturn (w * (w > 0.01)) @ v",
     "heads in the batch": "q = self.q(x).view(b, t, self.heads, self.head_dim).permute(0, 2, 1, 3)\n"
     "q = q.reshape(b * self.heads, t, self.head_dim)\n"
     ""
