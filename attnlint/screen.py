@@ -33,6 +33,7 @@ _DEFINITION = re.compile(rb"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTIL
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]*(\([^)]*\)|[^\r\n#(]+)", re.MULTILINE)
 _SPEAKS = re.compile(rb"attention|attn|softmax|sdpa", re.IGNORECASE)
 _AS = re.compile(rb"\bas\s+\w+")
+_CODE = re.compile(rb"ATT[0-9]")
 _WORD = re.compile(rb"\w+")
 
 
@@ -45,7 +46,7 @@ def may_hold_attention(data: bytes) -> bool:
 
 def mentions_suppression(data: bytes) -> bool:
     """Whether a file's bytes can hold a suppression that must be looked at even where nothing is found."""
-    return b"attnlint:" in data or (b"ATT" in data and b"noqa" in data.lower())
+    return b"attnlint:" in data or (b"ATT" in data and _CODE.search(data) is not None and b"noqa" in data.lower())
 
 
 def defined_names(data: bytes) -> set[bytes]:
