@@ -142,6 +142,15 @@ class Monomial:
 ONE = Monomial()
 
 
+def power_of(value: Monomial, base: Monomial) -> Fraction | None:
+    """e with value = base^e, for a base that is no number."""
+    if not base.powers:
+        return None
+    symbol, exponent = base.powers[0]
+    power = value.exponent_of(symbol) / exponent
+    return power if power and base.power(power).equals(value) else None
+
+
 def _sorted_powers(items: Iterable[tuple[Symbol, Fraction]]) -> tuple[tuple[Symbol, Fraction], ...]:
     return tuple(sorted(((symbol, exponent) for symbol, exponent in items if exponent), key=lambda item: item[0].key))
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import libcst as cst
 
-from attnlint.engine.algebra import Monomial
+from attnlint.engine.algebra import Monomial, power_of
 from attnlint.engine.judge import operand_of
-from attnlint.engine.naming import contraction_name, renamed, rooted, text
+from attnlint.engine.naming import contraction_words, renamed, root, rooted, text
 from attnlint.engine.places import wrong_number
 from attnlint.engine.powers import HALF, split
 from attnlint.engine.sites import AttentionSite, PlacedFactor
@@ -65,7 +65,7 @@ def steps(site: AttentionSite) -> tuple[Step, ...]:
     found = [
         Step("query", chain(site.query) or name_of(site.query) or "?", _first_row(site.query)),
         Step("key", chain(site.key) or name_of(site.key) or "?", _first_row(site.key)),
-        Step("product", f"{code(site.product.origin)} sums over {contraction_name(site)}", row_of(site.product.origin)),
+        Step("product", f"{_product_text(site)} sums over {_summed(site)}{contraction_words(site)}", row_of(site.product.origin)),
     ]
     for placed in site.factors:
         if not placed.factor.value.is_one:
@@ -73,6 +73,25 @@ def steps(site: AttentionSite) -> tuple[Step, ...]:
     found += _beside(site)
     found.append(Step("net scale", f"{text(site, site.scale)}, expected {text(site, site.expected)}{consequence(site)}"))
     return tuple(found)
+
+
+def _product_text(site: AttentionSite) -> str:
+    assert site.product is not None
+    return site.record.kernel or code(site.product.origin)
+
+
+def _summed(site: AttentionSite) -> str:
+    """The letter of an einsum's equation that is summed over: `d = `."""
+    node = site.product.origin.node if site.product is not None and site.product.origin is not None else None
+    match node:
+        case cst.Call(args=[cst.Arg(value=cst.SimpleString() as equation), *_]) if (
+            "->" in equation.raw_value and "..." not in equation.raw_value
+        ):
+            inputs, _, output = equation.raw_value.replace(" ", "").partition("->")
+            first, _, second = inputs.partition(",")
+            letters = [letter for letter in first if letter in second and letter not in output]
+            return f"{letters[0]} = " if len(letters) == 1 else ""
+    return ""
 
 
 def _beside(site: AttentionSite) -> list[Step]:
@@ -118,19 +137,22 @@ def consequence(site: AttentionSite) -> str:
     ratio = site.ratio
     if ratio is None or site.verdict != "faulty" or ratio.is_one:
         return ""
-    grows = _grows(ratio)
     shown = renamed(site, ratio)
+    grows = _grows(site, shown)
     if grows is None:
         return f": the logits are off by {rooted(shown)}"
     return f": the logits are too {'large' if grows else 'small'} by {rooted(shown if grows else shown.power(Fraction(-1)))}"
 
 
-def _grows(ratio: Monomial) -> bool | None:
-    """Whether logits get too large. Sizes are at least 1, and a dimension over a number of heads is one size."""
+def _grows(site: AttentionSite, ratio: Monomial) -> bool | None:
+    """Whether logits get too large: sizes are at least 1, and so is the contraction dimension, a quotient of sizes or not."""
     if ratio.is_number:
         return ratio.coefficient > 1
+    power = power_of(ratio, site.facts.normalise(site.contraction)) if site.contraction is not None else None
+    if power is not None:
+        return power > 0
     signs = {exponent > 0 for _, exponent in ratio.powers}
-    return signs.pop() if len(signs) == 1 else None
+    return signs.pop() if len(signs) == 1 and ratio.coefficient == 1 else None
 
 
 # --- the first line of a message
@@ -141,7 +163,7 @@ _TARGETS = {
     "query": "the query is",
     "key": "the key is",
     "weights": "the weights are",
-    "kernel": "the kernel's logits are",
+    "kernel": "the logits are",
 }
 
 
@@ -176,7 +198,7 @@ def twice(site: AttentionSite) -> str:
         else "an earlier factor"
     )
     if culprit is not None and culprit.factor.via == "default":
-        return f"{site.record.kernel} divides by √{contraction_name(site)} itself, after {first}"
+        return f"{site.record.kernel} divides by {root(contraction_words(site))} itself, after {first}"
     second = f"`{code(culprit.factor.operand)}` on the {culprit.target}" if culprit is not None else "a second one"
     return f"q·k is scaled twice: by {first} and again by {second}"
 

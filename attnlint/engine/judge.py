@@ -9,7 +9,7 @@ from fractions import Fraction
 import libcst as cst
 
 from attnlint.engine import intent
-from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol
+from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, power_of
 from attnlint.engine.arithmetic import is_mask
 from attnlint.engine.powers import misread
 from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
@@ -74,7 +74,7 @@ def _bias(site: AttentionSite) -> None:
     for term, _ in site.terms:
         shared = [placed for placed in site.factors if any(factor is placed.factor for factor in term.factors)]
         value = site.facts.normalise(scale_of(tuple(placed.factor for placed in shared)))
-        power = _power_of(value, contraction)
+        power = power_of(value, contraction)
         is_scale = power is not None and power < 0 or (contraction.is_number and value.equals(contraction.power(-HALF)) and not value.is_one)
         if is_scale and _finite_bias(term):
             _fault(site, "scaled-mask-or-bias", next(placed for placed in reversed(shared) if not placed.factor.value.is_one))
@@ -515,7 +515,7 @@ def _faulty(site: AttentionSite) -> None:
     if _double(site):
         return
     net = site.facts.normalise(site.scale)
-    power = _power_of(net, contraction)
+    power = power_of(net, contraction)
     if power is not None:
         if power > 0:
             _fault(site, "inverted-scale")
@@ -540,15 +540,6 @@ def _faulty(site: AttentionSite) -> None:
     _fault(site, "wrong-dim-scale")
 
 
-def _power_of(value: Monomial, base: Monomial) -> Fraction | None:
-    """e with value = base^e, for a base that is no number."""
-    if not base.powers:
-        return None
-    symbol, exponent = base.powers[0]
-    power = value.exponent_of(symbol) / exponent
-    return power if power and base.power(power).equals(value) else None
-
-
 def _double(site: AttentionSite) -> bool:
     """Two factors of which one alone would be right."""
     facts = site.facts
@@ -559,7 +550,7 @@ def _double(site: AttentionSite) -> bool:
     total = facts.normalise(site.scale)
     for placed in reversed(own):
         value = facts.normalise(placed.factor.value)
-        power = _power_of(value, facts.normalise(site.contraction))
+        power = power_of(value, facts.normalise(site.contraction))
         shrinks = value.coefficient < 1 if value.is_number else power is not None and power < 0 or all(exponent < 0 for _, exponent in value.powers)
         if not shrinks or not (total / value).equals(expected):
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 
 from attnlint.engine.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
@@ -28,17 +27,25 @@ def monomial_of(value: Value) -> Monomial | None:
     return None
 
 
-def sizes(site: AttentionSite, wanted: Monomial) -> Iterator[str]:
-    """Source texts of names in scope that hold `wanted`, the best first."""
-    facts = site.facts
+def size_like(text: str) -> bool:
+    """Whether a name is one for a size."""
+    return bool(_SIZE.search(_last(text)) or _ORDINARY.search(_last(text))) and not _NOT_A_SIZE.search(_last(text))
+
+
+def rank(text: str) -> tuple[object, ...]:
+    """The order in which names for one number are preferred."""
+    last = _last(text)
+    return (bool(_NOT_A_SIZE.search(last)), not _SIZE.search(last), not _ORDINARY.search(last), "." not in text, len(text), text)
+
+
+def _sizes(site: AttentionSite, wanted: Monomial) -> list[str]:
+    """Names in scope that hold `wanted`, the best first."""
     found = []
     for text, value in site.record.names_in_scope.items():
         held = monomial_of(value)
-        if held is not None and facts.equal(held, wanted) and not _NOT_A_SIZE.search(text.rpartition(".")[2]):
+        if held is not None and site.facts.equal(held, wanted) and not _NOT_A_SIZE.search(_last(text)):
             found.append(text)
-    yield from sorted(
-        found, key=lambda text: (not _SIZE.search(_last(text)), not _ORDINARY.search(_last(text)), "." not in text, len(text), text)
-    )
+    return sorted(found, key=rank)
 
 
 def _last(text: str) -> str:
@@ -46,23 +53,30 @@ def _last(text: str) -> str:
 
 
 def contraction_name(site: AttentionSite) -> str | None:
-    """What the code calls the contraction dimension."""
+    """What the code calls the contraction dimension, one name; None where it has none."""
     if site.contraction is None:
         return None
     plain = site.contraction
+    names = [_last(text) for text in _sizes(site, plain) if size_like(text)]
     if plain.is_number:
-        return str(plain)
-    names = [_last(text) for text in sizes(site, plain) if _SIZE.search(_last(text)) or _ORDINARY.search(_last(text))]
+        return None
     if names and _SIZE.search(names[0]):
         return names[0]
-    if _is_plain(plain):
-        return str(plain)
-    reduced = site.facts.normalise(plain)
-    if _is_plain(reduced):
-        return str(reduced)
-    if names:
-        return names[0]
-    return str(reduced if len(reduced.powers) < len(plain.powers) or any(symbol.kind == AXIS for symbol in plain.symbols) else plain)
+    for value in (plain, site.facts.normalise(plain)):
+        if _is_plain(value):
+            return str(value)
+    return names[0] if names else None
+
+
+def contraction_words(site: AttentionSite) -> str:
+    """The contraction dimension in a sentence: its name, else the quotient of sizes that it is."""
+    return contraction_name(site) or quotient(_reduced(site, site.contraction)) if site.contraction is not None else "?"
+
+
+def _reduced(site: AttentionSite, value: Monomial) -> Monomial:
+    """With symbols of arguments' axes replaced by settings, where facts know them."""
+    reduced = site.facts.normalise(value)
+    return reduced if any(symbol.kind == AXIS for symbol in value.symbols) else value
 
 
 def _is_plain(value: Monomial) -> bool:
@@ -73,8 +87,8 @@ def _is_plain(value: Monomial) -> bool:
 def renamed(site: AttentionSite, value: Monomial) -> Monomial:
     """The value with the contraction dimension under the name that the code has for it."""
     name = contraction_name(site)
-    if name is None or site.contraction is None or site.contraction.is_number:
-        return value
+    if name is None or site.contraction is None:
+        return _reduced(site, value)
     base, reduced = site.facts.normalise(site.contraction), site.facts.normalise(value)
     if not base.powers:
         return value
@@ -103,6 +117,20 @@ def rooted(value: Monomial) -> str:
             return f"√{whole}"
         return str(value)
     if value.coefficient == 1 and all(exponent.denominator == 2 for _, exponent in value.powers):
-        inner = str(value.power(Fraction(2)))
+        inner = quotient(value.power(Fraction(2)))
         return f"√{inner}" if " " not in inner and "^" not in inner else f"√({inner})"
-    return str(value)
+    return quotient(value)
+
+
+def quotient(value: Monomial) -> str:
+    """`d_model / heads`: what is divided by stands below a stroke."""
+    above = Monomial(value.coefficient, tuple(item for item in value.powers if item[1] > 0))
+    below = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in value.powers if exponent < 0))
+    if not below.powers:
+        return str(above)
+    return f"{above} / ({below})" if len(below.powers) > 1 else f"{above} / {below}"
+
+
+def root(size: str) -> str:
+    """`√head_dim`, `√(d_model / heads)`."""
+    return f"√({size})" if " " in size else f"√{size}"

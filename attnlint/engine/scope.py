@@ -30,6 +30,7 @@ class Unit:
         self.text = text
         self.module = cst.parse_module(text)
         self._positions: Mapping[cst.CSTNode, object] | None = None
+        self._codes: dict[int, str] = {}
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands in the file; rows and columns from 1."""
@@ -46,7 +47,10 @@ class Unit:
         return Span(Position(start.line + shift, start.column + 1), Position(end.line + shift, end.column + 1))
 
     def code(self, node: cst.CSTNode) -> str:
-        return self.module.code_for_node(node).strip()
+        known = self._codes.get(id(node))  # nodes live as long as their unit
+        if known is None:
+            known = self._codes[id(node)] = self.module.code_for_node(node).strip()
+        return known
 
 
 @dataclass

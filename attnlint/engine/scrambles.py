@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attnlint.engine.algebra import OPAQUE, Facts, Monomial
+from attnlint.engine.algebra import AXIS, OPAQUE, Facts, Monomial
 from attnlint.engine.axes import Shape
 from attnlint.engine.matching import Match, Piece, divides, volume
 
@@ -45,6 +45,8 @@ def read_in_other_order(source: Shape, target: Shape, facts: Facts) -> Scramble 
         return None
     if any(size.equals(other) for index, size in enumerate(before) for other in before[:index]):
         return None
+    if _aliased(before):
+        return None
     places = [next((index for index, size in enumerate(before) if size.equals(wanted)), None) for wanted in after]
     if None in places or places == sorted(places, key=lambda place: place or 0):
         return None
@@ -70,7 +72,18 @@ def _reordering(match: Match, facts: Facts) -> list[tuple[int, Piece]] | None:
     sizes = [facts.normalise(piece.size) for _, piece in order]
     known = all(symbol.kind != OPAQUE for size in sizes for symbol in size.symbols) and sum(size.is_number for size in sizes) <= 1
     distinct = all(not size.equals(other) for index, size in enumerate(sizes) for other in sizes[:index])
-    return order if known and distinct and not open_pieces else None
+    return order if known and distinct and not open_pieces and not _aliased(sizes) else None
+
+
+def _aliased(sizes: Sequence[Monomial]) -> bool:
+    """Whether two sizes may be one axis of a tensor, counted from its front and from its end."""
+    bases: dict[str, set[bool]] = {}
+    for size in sizes:
+        for symbol in size.symbols:
+            base, _, index = symbol.key.rpartition("[")
+            if symbol.kind == AXIS and base:
+                bases.setdefault(base, set()).add(index.startswith("-"))
+    return any(len(ends) > 1 for ends in bases.values())
 
 
 def _take(pieces: list[Piece], wanted: Monomial, facts: Facts) -> Piece | None:

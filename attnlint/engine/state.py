@@ -49,6 +49,7 @@ MAX_OPTIONS = 8  # alternatives kept of one value; more paths than this are no l
 MAX_DEPTH = 12  # nested calls
 MAX_STEPS = 30_000  # evaluated nodes of one top-level definition and all that it calls
 MAX_FILE_STEPS = 300_000  # evaluated nodes of one file
+MAX_FOREIGN_TABLE = 40  # lines of an assignment in another file that is evaluated
 MAX_FOREIGN_LINES = 150  # a longer function of another file is followed only where it may hold a site itself
 
 

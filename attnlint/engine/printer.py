@@ -1,0 +1,226 @@
+"""LibCST nodes to source text: the one place that knows precedence, and that proves what was printed by parsing it again.
+
+LibCST prints what it is given and never adds parentheses. Here every new expression is built with the parentheses that its
+place needs, and an edit is offered only where the edited text parses to the very tree that was meant.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import libcst as cst
+
+from attnlint.engine.places import ancestors
+from attnlint.engine.scope import Unit
+from attnlint.engine.values import Origin
+from attnlint.model import Edit, Position, Span
+
+_ATOM, _AWAIT, _POWER, _UNARY, _TERM, _SUM = 20, 18, 16, 14, 12, 10
+
+
+def precedence(node: cst.CSTNode) -> int:
+    """How tightly the parts of an expression hold together; an atom, a call or anything in parentheses is tightest."""
+    if getattr(node, "lpar", ()):
+        return _ATOM
+    match node:
+        case cst.BinaryOperation():
+            return _of_operator(node.operator)
+        case cst.UnaryOperation(operator=cst.Not()):
+            return 5
+        case cst.UnaryOperation():
+            return _UNARY
+        case cst.Await():
+            return _AWAIT
+        case cst.Comparison():
+            return 6
+        case cst.BooleanOperation(operator=cst.And()):
+            return 4
+        case cst.BooleanOperation():
+            return 3
+        case cst.IfExp():
+            return 2
+        case cst.Lambda() | cst.NamedExpr() | cst.Yield() | cst.Tuple() | cst.GeneratorExp():
+            return 1
+    return _ATOM
+
+
+def _of_operator(operator: cst.CSTNode) -> int:
+    match operator:
+        case cst.Power():
+            return _POWER
+        case cst.Multiply() | cst.Divide() | cst.FloorDivide() | cst.Modulo() | cst.MatrixMultiply():
+            return _TERM
+        case cst.Add() | cst.Subtract():
+            return _SUM
+    return 8
+
+
+def grouped(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression in parentheses, unless it stands in some already."""
+    return node if node.lpar else node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression without parentheses of its own, where no line break inside needs them."""
+    return node.with_changes(lpar=[], rpar=[]) if node.lpar else node
+
+
+def at_least(node: cst.BaseExpression, floor: int) -> cst.BaseExpression:
+    """The expression, in parentheses where it holds together less tightly than its place asks for."""
+    return node if precedence(node) >= floor else grouped(node)
+
+
+def product(left: cst.BaseExpression, right: cst.BaseExpression, divide: bool = False) -> cst.BinaryOperation:
+    """`left * right` or `left / right`. A product of tensors on the left stands in parentheses, for the reader."""
+    if isinstance(left, cst.BinaryOperation):
+        left = grouped(left)
+    return cst.BinaryOperation(at_least(left, _TERM), cst.Divide() if divide else cst.Multiply(), at_least(right, _TERM + 1))
+
+
+def quotient(left: cst.BaseExpression, right: cst.BaseExpression) -> cst.BinaryOperation:
+    """`left // right`."""
+    return cst.BinaryOperation(at_least(left, _TERM), cst.FloorDivide(), at_least(right, _TERM + 1))
+
+
+def power(base: cst.BaseExpression, exponent: Fraction) -> cst.BaseExpression:
+    """`base ** exponent`, the exponent as a decimal."""
+    if exponent == 1:
+        return base
+    number: cst.BaseExpression = cst.parse_expression(repr(float(abs(exponent))) if exponent.denominator > 1 else str(abs(exponent)))
+    if exponent < 0:
+        number = cst.UnaryOperation(cst.Minus(whitespace_after=cst.SimpleWhitespace("")), number)
+    return cst.BinaryOperation(at_least(base, _POWER + 1), cst.Power(), number)
+
+
+# --- changes of a source text
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Put `new` in the place of the expression or statement `old`; None takes a whole statement line away."""
+
+    unit: Unit
+    old: cst.CSTNode
+    new: cst.CSTNode | None
+
+
+def replace(origin: Origin, new: cst.BaseExpression) -> Change:
+    """A change of an expression, with the parentheses that its place asks for and without those that it no longer needs."""
+    old = origin.node
+    assert isinstance(old, cst.BaseExpression)
+    floor = _floor(origin)
+    multiline = "\n" in origin.unit.code(new) or "\r" in origin.unit.code(new)
+    if old.lpar and not new.lpar and (multiline or precedence(new) < floor or isinstance(new, cst.BinaryOperation)):
+        new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
+    elif new.lpar and not old.lpar and not multiline and precedence(bare(new)) >= floor:
+        new = bare(new)
+    return Change(origin.unit, old, at_least(new, floor))
+
+
+def _floor(origin: Origin) -> int:
+    """How tightly an expression has to hold together where it stands."""
+    node = origin.node
+    parent = next(ancestors(origin), None)
+    match parent:
+        case cst.BinaryOperation(operator=cst.Power()):
+            return _POWER + 1 if parent.left is node else _UNARY
+        case cst.BinaryOperation():
+            return _of_operator(parent.operator) + (parent.right is node)
+        case cst.UnaryOperation() | cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation() | cst.IfExp():
+            return precedence(parent.with_changes(lpar=[], rpar=[])) + 1 if not isinstance(parent, cst.ComparisonTarget) else 7
+        case cst.Attribute() | cst.Await():
+            return _ATOM
+        case cst.Call() if parent.func is node:
+            return _ATOM
+        case cst.Subscript() if parent.value is node:
+            return _ATOM
+        case cst.StarredElement():
+            return 8
+    return 2
+
+
+def edits(changes: Sequence[Change]) -> tuple[Edit, ...] | None:
+    """The edits for some changes; None where the edited text would not parse to the tree that is meant."""
+    found: list[Edit] = []
+    for unit in dict.fromkeys(change.unit for change in changes):
+        own = [change for change in changes if change.unit is unit]
+        made = [_edit(change) for change in own]
+        if any(edit is None for edit in made):
+            return None
+        plain = sorted((edit for edit in made if edit is not None), key=lambda edit: edit.span)
+        if any(first.span.end > second.span.start for first, second in pairwise(plain)):
+            return None
+        if not _proved(unit, own, plain):
+            return None
+        found += plain
+    return tuple(found)
+
+
+def _edit(change: Change) -> Edit | None:
+    unit, old = change.unit, change.old
+    if change.new is None:
+        return _removal(unit, old)
+    return Edit(unit.module.code_for_node(change.new), full_span(unit, old))
+
+
+def full_span(unit: Unit, node: cst.CSTNode) -> Span:
+    """The place of a node with its parentheses."""
+    left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
+    inner = unit.span(node)
+    return Span(unit.span(left[0]).start if left else inner.start, unit.span(right[-1]).end if right else inner.end)
+
+
+def _removal(unit: Unit, line: cst.CSTNode) -> Edit | None:
+    """Take a statement away with its line; only where it has the line to itself and is not the whole body."""
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or line.trailing_whitespace.comment is not None:
+        return None
+    parent = next(ancestors(Origin(unit, line)), None)
+    if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or len(parent.body) < 2:
+        return None
+    span = unit.span(line.body[0])
+    last = unit.first_row + len(_rows(unit.text)) - 1
+    if span.end.row >= last:  # no line after it to end at
+        return None
+    return Edit("", Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)))
+
+
+def _rows(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _proved(unit: Unit, changes: Sequence[Change], made: Sequence[Edit]) -> bool:
+    """Whether the edited text parses to the tree that the changes describe, every operation of which is put in parentheses."""
+    module = unit.module
+    for change in changes:
+        if change.new is None:
+            module = cst.ensure_type(module.deep_remove(change.old), cst.Module)
+        else:
+            module = cst.ensure_type(module.deep_replace(change.old, change.new), cst.Module)
+    meant = cst.ensure_type(module.visit(_Explicit()), cst.Module)
+    try:
+        return ast.dump(ast.parse(meant.code)) == ast.dump(ast.parse(_edited(unit, made)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+
+
+class _Explicit(cst.CSTTransformer):
+    """Parentheses around every operation, so that nothing rests on precedence."""
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
+        if isinstance(updated_node, (cst.BinaryOperation, cst.UnaryOperation, cst.BooleanOperation, cst.Comparison, cst.IfExp)):
+            return grouped(updated_node)
+        return updated_node
+
+
+def _edited(unit: Unit, made: Sequence[Edit]) -> str:
+    """The text of a unit after edits, its line ends as the parser sees them."""
+    rows = _rows(unit.text)
+    for edit in sorted(made, key=lambda one: one.span, reverse=True):
+        first, last = edit.span.start.row - unit.first_row, edit.span.end.row - unit.first_row
+        head, tail = rows[first][: edit.span.start.column - 1], rows[last][edit.span.end.column - 1 :]
+        rows[first : last + 1] = _rows(head + edit.content + tail)
+    return "\n".join(rows)

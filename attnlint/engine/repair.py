@@ -1,0 +1,585 @@
+"""Fixes of a wrong scale: which expression is rewritten to what. No fix where none is certain.
+
+The right expression is a name in scope that is proved equal to the contraction dimension, else a quotient of two such names,
+else an axis of the query or key. Every fix is unsafe: a checkpoint was trained with the scale as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import libcst as cst
+
+from attnlint.engine import available, places, printer
+from attnlint.engine.algebra import Monomial, power_of
+from attnlint.engine.powers import HALF, called, split
+from attnlint.engine.printer import Change
+from attnlint.engine.sites import AttentionSite, PlacedFactor
+from attnlint.engine.values import Origin, Product
+from attnlint.model import Fix
+
+_UNSAFE = "unsafe: a model trained with the wrong scale changes"
+_INVERSE = {
+    "mul": "div",
+    "mul_": "div_",
+    "multiply": "divide",
+    "div": "mul",
+    "div_": "mul_",
+    "divide": "multiply",
+    "true_divide": "multiply",
+}
+# what fused kernels call the argument that replaces their own scale
+_SCALE_ARGUMENTS = {
+    "scaled_dot_product_attention": "scale",
+    "flex_attention": "scale",
+    "memory_efficient_attention": "scale",
+    "dot_product_attention": "scale",
+    "sageattn": "sm_scale",
+}
+_FLASH = "flash_attn"
+_NO_SCALE_ARGUMENT = ("flax", "paddle")
+_WITH_ALPHA = {"baddbmm", "addbmm", "addmm"}
+
+
+# --- the fixes of the rules
+
+
+def scale_product(site: AttentionSite) -> Fix | None:
+    """ATT101: multiply the product by d_k^-1/2, by a name that was made for it where there is one."""
+    if site.expected is None or site.product is None or site.product.origin is None:
+        return None
+    if site.record.kernel is not None:
+        return _give_scale(site, site.product.origin)
+    target = _unscaled_logits(site)
+    if target is None:
+        return None
+    operand = _scale_operand(site, target)
+    return _fix(site, target, [_scaled(target, *operand)]) if operand is not None else None
+
+
+def correct_number(site: AttentionSite) -> Fix | None:
+    """ATT102, 103, 109: rewrite the number where it is made, or, where others use it as well, where it is applied."""
+    culprit = site.culprit
+    needed = _needed(site)
+    if culprit is None or needed is None:
+        return None
+    where = places.wrong_number(culprit)
+    operand = culprit.factor.operand
+    candidates = [where] if where is not None and _is_own(site, where) else []
+    if operand is not None and (where is None or operand.node is not where.node) and not _disagrees(site, operand):
+        candidates.append(operand)
+    for origin in candidates:
+        new = _respelled(site, origin, needed)
+        if new is not None and (fix := _fix(site, where or origin, [printer.replace(origin, new)])) is not None:
+            return fix
+    return None
+
+
+def turn(site: AttentionSite) -> Fix | None:
+    """ATT104: multiply instead of divide, or write the inverse of the number."""
+    culprit = site.culprit
+    if culprit is None:
+        return None
+    where = places.inverted(culprit)
+    operand, application = culprit.factor.operand, culprit.factor.application
+    named = operand is not None and isinstance(operand.node, (cst.Name, cst.Attribute))
+    if not named or (where is not None and operand is not None and where.node is not operand.node and _is_own(site, where)):
+        fix = correct_number(site)
+        if fix is not None:
+            return fix
+    if (
+        application is None
+        or where is None
+        or _disagrees(site, application)
+        or not _right_after(site, [culprit], culprit.factor.value.power(Fraction(-1)))
+    ):
+        return correct_number(site) if named else None
+    change = _flipped(application, culprit.factor.division)
+    return _fix(site, where, [change]) if change is not None else None
+
+
+def drop(site: AttentionSite) -> Fix | None:
+    """ATT105: take one of the two factors away; a fused kernel is told not to scale."""
+    culprit, other = site.culprit, site.other
+    where = places.second_application(site)
+    if culprit is None or where is None:
+        return None
+    if culprit.factor.via == "default":
+        fix = _give_scale(site, where, cst.Float("1.0")) if other is not None and _right_after(site, [culprit]) else None
+        return fix or _dropped(site, where, [other])
+    if where is not places.applied(culprit):  # a helper scales what its caller has scaled
+        return _dropped(site, where, [other])
+    return _dropped(site, where, [culprit, other])
+
+
+def move_before_softmax(site: AttentionSite) -> Fix | None:
+    """ATT106: the factor on the weights goes to the logits."""
+    culprit = site.culprit
+    if culprit is None or site.product is None or site.product.origin is None or site.record.kernel is not None:
+        return None
+    return _moved(site, culprit)
+
+
+def free_bias(site: AttentionSite) -> Fix | None:
+    """ATT108: the factor on the sum goes to the product alone."""
+    return _moved(site, site.culprit) if site.culprit is not None and site.record.kernel is None else None
+
+
+def parenthesise(site: AttentionSite) -> Fix | None:
+    """ATT107: the parentheses that were meant, where they give the right scale; else the right number."""
+    culprit = site.culprit
+    found = places.misread_part(culprit) if culprit is not None else None
+    if culprit is None or found is None:
+        return None
+    unit, part = found
+    origin = Origin(unit, part.node)
+    place = available.place(site, origin)
+    needed = _needed(site)
+    meant = part.meant.with_changes(lpar=[], rpar=[])
+    if culprit.factor.application is not None and part.node is culprit.factor.application.node:  # `scores / d ** 1 / 2`
+        tail = meant.right if isinstance(meant.operator, (cst.Divide, cst.Multiply)) else None
+        value = place.evaluate(tail) if tail is not None else None
+        rest = [placed for placed in site.factors if not _within(part.node, placed)]
+        if value is None or site.expected is None:
+            return None
+        if isinstance(meant.operator, cst.Divide):
+            value = value.power(Fraction(-1))
+        if not site.facts.equal(_net(rest) * value, site.expected):
+            return None
+        return _fix(site, origin, [printer.replace(origin, part.meant)])
+    whole = _number_origin(culprit)
+    if whole is not None and needed is not None and not _disagrees(site, origin):
+        value = place.evaluate(meant)
+        if value is not None and part.node is whole.node and site.facts.equal(value, needed):
+            return _fix(site, origin, [printer.replace(origin, part.meant)])
+        inner = cst.ensure_type(whole.node.deep_replace(part.node, part.meant), cst.BaseExpression) if whole.node is not part.node else None
+        value = place.evaluate(inner) if inner is not None else None
+        if value is not None and site.facts.equal(value, needed):
+            return _fix(site, origin, [printer.replace(origin, part.meant)])
+        new = _respelled(site, whole, needed)
+        return _fix(site, origin, [printer.replace(whole, new)]) if new is not None else None
+    return None
+
+
+# --- what a number has to be
+
+
+def _net(factors: Sequence[PlacedFactor]) -> Monomial:
+    net = Monomial()
+    for placed in factors:
+        net = net * placed.factor.value
+    return net
+
+
+def _needed(site: AttentionSite) -> Monomial | None:
+    """What the culprit's number has to be for the net scale to be right, all else as it is; where it is used twice, each time."""
+    culprit = site.culprit
+    if culprit is None or site.expected is None:
+        return None
+    made = _number_origin(culprit)
+    same = [placed for placed in site.factors if placed is culprit or (made is not None and _number_origin_node(placed) is made.node)]
+    if any(placed.factor.division != culprit.factor.division for placed in same):
+        return None
+    rest = _net([placed for placed in site.factors if placed not in same])
+    needed = (site.expected / rest).power(Fraction(1, len(same)))
+    return needed.power(Fraction(-1)) if culprit.factor.division else needed
+
+
+def _number_origin(placed: PlacedFactor) -> Origin | None:
+    factor = placed.factor
+    definition = factor.definition
+    if definition is not None and isinstance(definition.node, cst.BaseExpression) and not places.is_size(placed):
+        return definition
+    return factor.operand
+
+
+def _number_origin_node(placed: PlacedFactor) -> cst.CSTNode | None:
+    found = _number_origin(placed)
+    return found.node if found is not None else None
+
+
+def _right_after(site: AttentionSite, without: Sequence[PlacedFactor], instead: Monomial | None = None) -> bool:
+    """Whether the net scale is right once some factors are gone, or replaced by another."""
+    if site.expected is None:
+        return False
+    net = _net([placed for placed in site.factors if placed not in without])
+    return site.facts.equal(net * instead if instead is not None else net, site.expected)
+
+
+def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.BaseExpression | None:
+    """The expression with the value `needed`, in the spelling that it has where that can be kept."""
+    node = origin.node
+    if site.contraction is None or not isinstance(node, cst.BaseExpression):
+        return None
+    exponent = power_of(site.facts.normalise(needed), site.facts.normalise(site.contraction))
+    if exponent is None and site.facts.normalise(site.contraction).is_number:
+        exponent = _numeric_exponent(site, needed)
+    if exponent is None:
+        return None
+    place = available.place(site, origin)
+    base, power = split(node)
+    own = place.evaluate(base) if base is not node or not isinstance(node, (cst.Integer, cst.Float)) else None
+    keep = own is not None and site.facts.equal(own, site.contraction)
+    size = base if keep else place.size(site.contraction)
+    if size is None:
+        return None
+    size = printer.bare(size) if isinstance(size, (cst.Name, cst.Attribute)) else size
+    if power == exponent and base is not node:
+        return _rebased(node, base, size)
+    match node:
+        case cst.BinaryOperation(operator=cst.Power(), left=left) if left is base:
+            right = cst.ensure_type(printer.power(cst.Name("x"), exponent), cst.BinaryOperation).right
+            kept = printer.at_least(size, printer.precedence(node.with_changes(lpar=[], rpar=[])) + 1)
+            return node.with_changes(left=kept, right=right) if exponent != 1 else None
+        case cst.Call() if power == HALF and exponent == -HALF and base is not node:
+            return printer.product(cst.Integer("1"), _rebased(node, base, size), divide=True)
+    return printer.power(size, exponent)
+
+
+def _numeric_exponent(site: AttentionSite, needed: Monomial) -> Fraction | None:
+    """e with needed = d^e for a numeric head size, of the powers that a scale can be."""
+    if site.contraction is None or not site.facts.normalise(needed).is_number:
+        return None
+    for exponent in (-HALF, HALF, Fraction(-1, 4), Fraction(1, 4)):
+        if site.facts.normalise(site.contraction).power(exponent).equals(site.facts.normalise(needed)):
+            return exponent
+    return None
+
+
+def _rebased(node: cst.BaseExpression, base: cst.BaseExpression, size: cst.BaseExpression) -> cst.BaseExpression:
+    """A power with another base. The new base gets parentheses, unless it is atomic or stands among a call's arguments."""
+    if base is node:
+        return size
+    safe = size if printer.precedence(size) >= printer.precedence(cst.Name("x")) or _is_argument(node, base) else printer.grouped(size)
+    if base.lpar and not safe.lpar and isinstance(size, cst.BinaryOperation):
+        safe = printer.grouped(safe)
+    return cst.ensure_type(node.deep_replace(base, safe), cst.BaseExpression)
+
+
+def _is_argument(node: cst.CSTNode, base: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Arg) and node.value is base:
+        return True
+    return any(_is_argument(child, base) for child in node.children)
+
+
+# --- who else uses it
+
+
+def _disagrees(site: AttentionSite, origin: Origin) -> bool:
+    """Whether another site that is right uses an expression that a fix would change."""
+    for other in site.siblings:
+        if other is site or other.verdict not in ("correct", "intended"):
+            continue
+        for placed in other.factors:
+            factor = placed.factor
+            if any(one is not None and one.node is origin.node for one in (factor.operand, factor.application, factor.definition)):
+                return True
+        if other.product is not None and other.product.origin is not None and other.product.origin.node is origin.node:
+            return True
+    return False
+
+
+def _is_own(site: AttentionSite, origin: Origin) -> bool:
+    """Whether the number made at a place is used for the logits of sites with this very fault alone."""
+    if _disagrees(site, origin):
+        return False
+    culprit = site.culprit
+    assert culprit is not None
+    operand = culprit.factor.operand
+    if operand is None or operand.node is origin.node:
+        return True
+    if _inside(operand.node, origin.node):
+        return True
+    if not isinstance(operand.node, (cst.Name, cst.Attribute)):
+        return False
+    name = operand.node.attr.value if isinstance(operand.node, cst.Attribute) else operand.node.value
+    reads = _reads(site, origin, name)
+    faulty = [other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind] + [site]
+    known = {id(placed.factor.operand.node) for other in faulty for placed in other.factors if placed.factor.operand is not None}
+    return bool(reads) and all(id(node) in known for node in reads)
+
+
+def _reads(site: AttentionSite, origin: Origin, name: str) -> list[cst.CSTNode]:
+    """Every place of the unit that reads a name or an attribute of that name, but for plain hand-overs of locals."""
+    finder = _Reads(name)
+    origin.unit.module.visit(finder)
+    elsewhere = any(
+        name in site.record.scope.statement_text(statement)
+        for statement in origin.unit.scope.statements
+        if statement.first != origin.unit.first_row and statement.kind in ("class", "function", "other")
+    )
+    return [] if elsewhere and finder.attribute and _is_reached_from_outside(site, origin, name) else finder.found
+
+
+def _is_reached_from_outside(site: AttentionSite, origin: Origin, name: str) -> bool:
+    """Whether another statement of the file reads `.name` of an object, or inherits from the class."""
+    owner = getattr(site.record.owner, "name", None)
+    for statement in origin.unit.scope.statements:
+        if statement.first == origin.unit.first_row:
+            continue
+        text = origin.unit.scope.statement_text(statement)
+        if f"({owner}" in text.partition(":")[0] and f".{name}" in text:
+            return True
+    return False
+
+
+class _Reads(cst.CSTVisitor):
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.found: list[cst.CSTNode] = []
+        self.attribute = False
+        self._targets: set[int] = set()
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        self._target(node.target)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._target(node.target)
+
+    def visit_Param(self, node: cst.Param) -> None:
+        self._target(node.name)
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        if node.keyword is not None:
+            self._target(node.keyword)
+
+    def _target(self, node: cst.CSTNode) -> None:
+        self._targets.add(id(node))
+        if isinstance(node, (cst.Tuple, cst.List)):
+            for element in node.elements:
+                self._target(element.value)
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        if node.attr.value == self.name:
+            self.attribute = True
+            if id(node) not in self._targets:
+                self.found.append(node)
+        node.value.visit(self)
+        return False
+
+    def visit_Name(self, node: cst.Name) -> None:
+        if node.value == self.name and id(node) not in self._targets:
+            self.found.append(node)
+
+
+def _inside(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    return outer is inner or any(_inside(child, inner) for child in outer.children)
+
+
+def _within(outer: cst.CSTNode, placed: PlacedFactor) -> bool:
+    application = placed.factor.application
+    return application is not None and _inside(outer, application.node)
+
+
+# --- changes
+
+
+def _scale_operand(site: AttentionSite, target: Origin) -> tuple[cst.BaseExpression, bool] | None:
+    """What to multiply (or, True, divide) the logits by at a place."""
+    if site.expected is None or site.contraction is None:
+        return None
+    place = available.place(site, target)
+    named = place.factor(site.expected)
+    if named is not None:
+        return named
+    size = place.size(site.contraction) or place.operand_axis(target)
+    return (printer.power(size, -HALF), False) if size is not None else None
+
+
+def _unscaled_logits(site: AttentionSite) -> Origin | None:
+    """The product, where every other site that uses it lacks its scale as well; else the argument of this softmax."""
+    product = site.product
+    if product is None or product.origin is None:
+        return None
+    if not _disagrees(site, product.origin):
+        return product.origin
+    record = site.record
+    logits, anchor = record.logits, record.anchor
+    if anchor is None or logits is None or not isinstance(logits.content, Product) or logits.masks:
+        return None
+    match anchor.node:
+        case cst.Call(args=[cst.Arg(value=cst.Name() as argument), *_]):
+            return Origin(anchor.unit, argument)
+    return None
+
+
+def _scaled(target: Origin, operand: cst.BaseExpression, divide: bool) -> Change:
+    """The product times the scale; through `alpha=` where one call adds a bias to it."""
+    node = target.node
+    assert isinstance(node, cst.BaseExpression)
+    if isinstance(node, cst.Call) and called(node) in _WITH_ALPHA:
+        value = printer.product(cst.Integer("1"), operand, divide=True) if divide else operand
+        return printer.replace(target, _with_argument(node, "alpha", value))
+    return printer.replace(target, printer.product(node, operand, divide))
+
+
+def _with_argument(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst.Call:
+    """The call with a keyword argument more, or with another value for it."""
+    arguments = list(call.args)
+    for index, argument in enumerate(arguments):
+        if argument.keyword is not None and argument.keyword.value == keyword:
+            arguments[index] = argument.with_changes(value=value)
+            return call.with_changes(args=arguments)
+    bare = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    new = cst.Arg(value, keyword=cst.Name(keyword), equal=bare)
+    if arguments:
+        last = arguments[-1]
+        new = new.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+        between = arguments[-2].comma if len(arguments) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        if isinstance(between, cst.Comma):
+            arguments[-1] = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
+    return call.with_changes(args=[*arguments, new])
+
+
+def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | None = None) -> Fix | None:
+    """Tell a fused kernel its scale."""
+    call, kernel = where.node, site.record.kernel or ""
+    keyword = "softmax_scale" if kernel.startswith(_FLASH) else _SCALE_ARGUMENTS.get(kernel)
+    if (
+        not isinstance(call, cst.Call)
+        or keyword is None
+        or site.record.framework in _NO_SCALE_ARGUMENT
+        or any(one.star for one in call.args)
+    ):
+        return None
+    if value is None:
+        operand = _scale_operand(site, where)
+        if operand is None:
+            return None
+        value = printer.product(cst.Integer("1"), operand[0], divide=True) if operand[1] else operand[0]
+    return _fix(site, where, [printer.replace(where, _with_argument(call, keyword, value))])
+
+
+def _flipped(application: Origin, division: bool) -> Change | None:
+    """`x / s` for `x * s` and the other way round, in every spelling."""
+    node = application.node
+    operator = cst.Multiply if division else cst.Divide
+    match node:
+        case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide() as old) if division or node.right is not None:
+            new = operator(whitespace_before=old.whitespace_before, whitespace_after=old.whitespace_after)
+            return printer.replace(application, node.with_changes(operator=new))
+        case cst.AugAssign(operator=cst.MultiplyAssign() | cst.DivideAssign() as old):
+            kind = cst.MultiplyAssign if division else cst.DivideAssign
+            new_operator = kind(whitespace_before=old.whitespace_before, whitespace_after=old.whitespace_after)
+            return Change(application.unit, node, node.with_changes(operator=new_operator))
+        case cst.Call(func=cst.Attribute() as function) if called(node) in _INVERSE:
+            name = cst.Name(_INVERSE[called(node)])
+            return printer.replace(application, node.with_changes(func=function.with_changes(attr=name)))
+    return None
+
+
+def _without(placed: PlacedFactor) -> tuple[Origin, cst.BaseExpression | None] | None:
+    """An application and what is left of it without its factor; None for the rest where a whole statement goes."""
+    factor = placed.factor
+    application, operand = factor.application, factor.operand
+    if application is None or operand is None:
+        return None
+    node = application.node
+    match node:
+        case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide()) if node.right is operand.node:
+            return application, node.left
+        case cst.BinaryOperation(operator=cst.Multiply()) if node.left is operand.node:
+            return application, node.right
+        case cst.Call(func=cst.Attribute(value=receiver), args=[cst.Arg(value=only)]) if called(node) in _INVERSE and only is operand.node:
+            line = _line(application)
+            return (Origin(application.unit, line), None) if line is not None else (application, receiver)
+        case cst.Call(args=[cst.Arg(value=first), cst.Arg(value=second)]) if called(node) in _INVERSE:
+            return (application, first) if second is operand.node else (application, second) if first is operand.node else None
+        case cst.AugAssign():
+            line = _line(application)
+            return (Origin(application.unit, line), None) if line is not None else None
+    return None
+
+
+def _line(application: Origin) -> cst.SimpleStatementLine | None:
+    """The statement line of an expression that is a statement of its own."""
+    chain = list(places.ancestors(application))
+    if chain and isinstance(chain[0], cst.Expr):
+        chain = chain[1:]
+    return chain[0] if chain and isinstance(chain[0], cst.SimpleStatementLine) and len(chain[0].body) == 1 else None
+
+
+def _dropped(site: AttentionSite, where: Origin, candidates: Sequence[PlacedFactor | None]) -> Fix | None:
+    """Take away the first of some factors that can be, where the rest is right."""
+    for placed in candidates:
+        if (
+            placed is None
+            or not _right_after(site, [placed])
+            or placed.factor.application is None
+            or _disagrees(site, placed.factor.application)
+        ):
+            continue
+        found = _without(placed)
+        if found is not None and (fix := _fix(site, where, [_change(*found)])) is not None:
+            return fix
+    return None
+
+
+def _change(origin: Origin, new: cst.BaseExpression | None) -> Change:
+    return Change(origin.unit, origin.node, None) if new is None else printer.replace(origin, new)
+
+
+def _moved(site: AttentionSite, placed: PlacedFactor) -> Fix | None:
+    """Take a factor away where it stands and scale the product instead."""
+    product = site.product
+    where = places.applied(placed)
+    found = _without(placed)
+    if (
+        product is None
+        or product.origin is None
+        or where is None
+        or found is None
+        or not isinstance(product.origin.node, cst.BaseExpression)
+    ):
+        return None
+    target, (origin, rest) = product.origin, found
+    if _disagrees(site, target) or called_with_alpha(target):
+        return None
+    operand = _same_operand(site, placed, target) or _scale_operand(site, target)
+    if operand is None:
+        return None
+    if rest is not None and _inside(rest, target.node):
+        scaled = printer.product(target.node, *operand)
+        if rest is target.node:
+            return _fix(site, where, [printer.replace(origin, scaled)])
+        inner = printer.replace(target, scaled).new
+        assert inner is not None
+        return _fix(site, where, [printer.replace(origin, cst.ensure_type(rest.deep_replace(target.node, inner), cst.BaseExpression))])
+    return _fix(site, where, [_change(origin, rest), _scaled(target, *operand)])
+
+
+def called_with_alpha(target: Origin) -> bool:
+    return isinstance(target.node, cst.Call) and called(target.node) in _WITH_ALPHA
+
+
+def _same_operand(site: AttentionSite, placed: PlacedFactor, target: Origin) -> tuple[cst.BaseExpression, bool] | None:
+    """The factor as it is written, where it is the right one and means the same beside the product."""
+    factor = placed.factor
+    operand = factor.operand
+    if (
+        operand is None
+        or site.expected is None
+        or not site.facts.equal(factor.value, site.expected)
+        or not isinstance(operand.node, cst.BaseExpression)
+    ):
+        return None
+    made = factor.value.power(Fraction(-1)) if factor.division else factor.value
+    value = available.place(site, target).evaluate(operand.node)
+    return (operand.node, factor.division) if value is not None and site.facts.equal(value, made) else None
+
+
+def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change]) -> Fix | None:
+    """The fix, where all its edits lie in the file of the finding and its printed text is proved."""
+    if any(change.unit.scope is not where.unit.scope for change in changes):
+        return None
+    edits = printer.edits(changes)
+    if not edits:
+        return None
+    shown = next((change for change in reversed(changes) if change.new is not None), None)
+    text = (
+        " ".join(shown.unit.module.code_for_node(shown.new).split())
+        if shown is not None and shown.new is not None
+        else "without the second factor"
+    )
+    return Fix("unsafe", f"{text if len(text) <= 90 else text[:89] + '…'} ({_UNSAFE})", edits)
