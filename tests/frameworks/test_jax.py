@@ -163,10 +163,12 @@ class Attention(nn.Module):
 """
 PROJECTIONS = [
     "q, k, v = (nn.DenseGeneral((self.num_heads, self.head_dim), name=n)(x) for n in 'qkv')",
-    "dense = functools.partial(nn.DenseGeneral, features=(self.num_heads, self.head_dim), axis=-1); q, k, v = (dense(name=n)(x) for n in names)",
+    "dense = functools.partial(nn.DenseGeneral, features=(self.num_heads, self.head_dim), axis=-1); "
+    "q, k, v = (dense(name=n)(x) for n in names)",
     "q, k, v = (nn.Dense(features=self.num_heads * self.head_dim)(x).reshape(b, t, self.num_heads, self.head_dim) for _ in range(3))",
     "y = jnp.split(nn.Dense(3 * self.num_heads * self.head_dim)(x), 3, -1); q, k, v = (s.reshape(b, t, self.num_heads, -1) for s in y)",
-    "shape = (width, self.num_heads, self.head_dim); q, k, v = (jnp.einsum('btc,chd->bthd', x, self.param(n, nn.zeros, shape)) for n in names)",
+    "shape = (width, self.num_heads, self.head_dim); "
+    "q, k, v = (jnp.einsum('btc,chd->bthd', x, self.param(n, nn.zeros, shape)) for n in names)",
 ]
 
 
@@ -270,3 +272,28 @@ def blocks(x, heads, size, key):
     return eqx.nn.MultiheadAttention(heads, size, key=key)(x, x, x)
 """
     assert judged(text) == set()
+
+
+def test_a_long_helper_of_another_file_does_not_hide_an_attention(tmp_path):
+    from attnlint.engine.project import Project
+    from attnlint.linter import lint_text
+
+    (tmp_path / "helper.py").write_text("def check(x):\n    table = [" + "1, " * 80_000 + "]\n    return x, table\n")
+    text = """
+import jax.numpy as jnp
+from jax import nn
+from helper import check
+
+def attend(x, wq, wk, wv):
+    check(x)
+    check(wq)
+    check(wk)
+    check(wv)
+    check(x.shape)
+    check(x.dtype)
+    q, k, v = x @ wq, x @ wk, x @ wv
+    return nn.softmax(q @ k.swapaxes(-1, -2) / jnp.sqrt(k.shape[-1])) @ v
+"""
+    result = lint_text(text, str(tmp_path / "program.py"), Project([str(tmp_path)]))
+    assert [site.verdict for site in result.sites] == ["correct"]
+    assert not result.notes

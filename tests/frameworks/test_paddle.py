@@ -80,6 +80,15 @@ def test_a_size_of_zero_keeps_the_axis(judged, batch):
     assert judged(text.replace("{scores}", FAULTY[1][0])) == {"wrong-dim-scale"}
 
 
+def test_heads_are_merged_behind_kept_axes(judged):
+    text = LAYER.replace("{scores}", "q, k, v = (t.transpose([0, 2, 1, 3]).reshape([0, 0, -1]) for t in (q, k, v)); " + FAULTY[1][0])
+    text = text.replace("{weights}", SOFTMAX).replace(
+        "paddle.matmul(weights, v).transpose([0, 2, 1, 3]).reshape([b, n, c])", "paddle.matmul(weights, v)"
+    )
+    assert judged(text) == {"correct"}
+    assert judged(text.replace("math.sqrt(self.embed_dim)", "math.sqrt(self.head_dim)")) == {"wrong-dim-scale"}
+
+
 PACKED = """
 import paddle
 import paddle.nn as nn
