@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import naming
+from attnlint.engine import naming, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -75,5 +75,6 @@ class MissingScale(Rule):
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.product is None or site.product.origin is None:
             return
-        size = naming.contraction_name(site)
-        yield Report(site.product.origin, f"q·k sums over {size} and reaches softmax unscaled: the logits are √{size} too large")
+        size = naming.contraction_words(site)
+        message = f"q·k sums over {size} and reaches softmax unscaled: the logits are {naming.root(size)} too large"
+        yield Report(site.product.origin, message, repair.scale_product(site))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places
+from attnlint.engine import derivation, naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -79,5 +79,5 @@ class WrongDimScale(Rule):
             return
         place = places.wrong_number(site.culprit)
         if place is not None:
-            message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {naming.contraction_name(site)}"
-            yield Report(place, message)
+            message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {naming.contraction_words(site)}"
+            yield Report(place, message, repair.correct_number(site))

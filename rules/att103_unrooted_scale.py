@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places
+from attnlint.engine import derivation, naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -73,6 +73,6 @@ class UnrootedScale(Rule):
             return
         place = places.wrong_number(site.culprit)
         if place is not None:
-            size = naming.contraction_name(site)
-            message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {size} and needs its root: divide by √{size}"
-            yield Report(place, message)
+            size = naming.contraction_words(site)
+            message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {size}: divide by {naming.root(size)}"
+            yield Report(place, message, repair.correct_number(site))

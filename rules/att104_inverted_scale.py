@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places
+from attnlint.engine import derivation, naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -75,5 +75,6 @@ class InvertedScale(Rule):
             return
         place = places.inverted(site.culprit)
         if place is not None:
-            size = naming.contraction_name(site)
-            yield Report(place, f"{derivation.headline(site, site.culprit)}, but q·k sums over {size}: divide by √{size}")
+            size = naming.contraction_words(site)
+            message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {size}: divide by {naming.root(size)}"
+            yield Report(place, message, repair.turn(site))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, places
+from attnlint.engine import derivation, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -80,4 +80,4 @@ class DoubleScale(Rule):
             return
         place = places.second_application(site)
         if place is not None:
-            yield Report(place, derivation.twice(site))
+            yield Report(place, derivation.twice(site), repair.drop(site))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places
+from attnlint.engine import derivation, naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -78,7 +78,7 @@ class ScaleAfterSoftmax(Rule):
             return
         place = places.applied(site.culprit)
         if place is not None:
-            size = naming.contraction_name(site)
+            size = naming.contraction_words(site)
             verb = "divides" if site.culprit.factor.division else "multiplies"
             message = f"`{derivation.code(place)}` {verb} what comes out of the softmax; the logits, which sum over {size}, go in unscaled"
-            yield Report(place, message)
+            yield Report(place, message, repair.move_before_softmax(site))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places
+from attnlint.engine import derivation, naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Origin
 from attnlint.rule import Report, Rule
@@ -76,6 +76,7 @@ class ScalePrecedence(Rule):
         found = places.misread_part(site.culprit)
         if found is not None:
             unit, part = found
+            size = naming.contraction_words(site)
             quoted, computed = derivation.short(unit.code(part.quoted)), derivation.short(unit.code(part.computed))
-            message = f"`{quoted}` is `{computed}`: the net scale is {naming.text(site, site.scale)}, but q·k sums over {naming.contraction_name(site)}"
-            yield Report(Origin(unit, part.node), message)
+            message = f"`{quoted}` is `{computed}`, so the net scale is {naming.text(site, site.scale)}; q·k sums over {size}"
+            yield Report(Origin(unit, part.node), message, repair.parenthesise(site))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, places
+from attnlint.engine import derivation, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -83,4 +83,5 @@ class ScaledMaskOrBias(Rule):
         place = places.applied(site.culprit)
         if place is not None:
             what = derivation.quantity(site, site.culprit)
-            yield Report(place, f"the bias `{derivation.bias_name(site)}` is {what} along with q·k: the scale belongs to q·k alone")
+            message = f"the bias `{derivation.bias_name(site)}` is {what} along with q·k: the scale belongs to q·k alone"
+            yield Report(place, message, repair.free_bias(site))

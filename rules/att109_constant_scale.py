@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places
+from attnlint.engine import derivation, naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -76,6 +76,6 @@ class ConstantScale(Rule):
         place = places.wrong_number(site.culprit)
         if place is not None:
             fitting = derivation.fitting_size(site)
-            size = naming.contraction_name(site)
-            message = f"`{derivation.code(place)}` is the scale of {fitting} components only, but q·k sums over {size}"
-            yield Report(place, message)
+            size = naming.contraction_words(site)
+            message = f"`{derivation.code(place)}` is the scale of a head of {fitting}, but q·k sums over {size}"
+            yield Report(place, message, repair.correct_number(site))

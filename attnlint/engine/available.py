@@ -321,6 +321,6 @@ def _plain_assignments(holder: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseE
                     case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() as left)], value=cst.Tuple() as right) if len(
                         left.elements
                     ) == len(right.elements):
-                        for target, value in zip(left.elements, right.elements, strict=True):
+                        for target, made in zip(left.elements, right.elements, strict=True):
                             if isinstance(target.value, cst.Name):
-                                yield target.value.value, value.value
+                                yield target.value.value, made.value

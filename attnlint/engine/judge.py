@@ -313,6 +313,9 @@ def _configured(site: AttentionSite, free: set[Symbol], rest: Monomial) -> None:
     if rest.is_one:
         _set(site, "correct", f"with a further configured factor: {names}")
         return
+    if _default_beside_root(site, rest):
+        _fault(site, "double-scale")
+        return
     number = ONE
     known = True
     for symbol in free:
@@ -331,6 +334,13 @@ def _configured(site: AttentionSite, free: set[Symbol], rest: Monomial) -> None:
         _set(site, "intended", f"a configured factor: {names}")
         return
     _set(site, "unknown", f"the scale is the parameter `{names}`: no caller in the tree gives it")
+
+
+def _default_beside_root(site: AttentionSite, rest: Monomial) -> bool:
+    """A kernel that scales by itself, after a query that carries d_k^-1/2 besides a configured factor."""
+    if site.contraction is None or not any(placed.factor.via == "default" for placed in site.factors):
+        return False
+    return rest.equals(site.facts.normalise(site.contraction).power(-HALF))
 
 
 def _is_class_key(symbol: Symbol, record: SiteRecord) -> bool:
@@ -426,7 +436,8 @@ def conclusive(site: AttentionSite) -> bool:
         inner = [symbol for symbol in ratio.symbols if symbol.kind == SUM]
         if any(term_symbol.kind in (OPAQUE, AXIS, LEARNED) for symbol in inner for term in symbol.terms for term_symbol in term.symbols):
             return len(ratio.symbols) == 1 and ratio.symbols[0] in site.facts.normalise(site.contraction).symbols
-        return True
+        # a setting may be defined as just that sum: qk_head_dim = qk_nope_head_dim + qk_rope_head_dim
+        return not any(symbol.kind == CONFIG for symbol in ratio.symbols)
     contraction = site.facts.normalise(site.contraction)
     if AXIS not in kinds:
         return True
@@ -482,7 +493,20 @@ def _missing(site: AttentionSite, q: Operand, k: Operand, reasons: list[str]) ->
     if reasons:
         _set(site, "unknown", reasons[0])
         return
+    if "argument" in kinds and set(kinds) <= {"argument", "projection"} and _split_here(site) and record.kernel is None:
+        _fault(site, "missing-scale")
+        return
     _set(site, "unknown", "no scale is applied here; query and key are arguments, so it may be left to the caller")
+
+
+def _split_here(site: AttentionSite) -> bool:
+    """Whether heads are split from a whole width in this function: the query and key are made for this attention."""
+    contraction = site.contraction
+    if contraction is None:
+        return False
+    kinds = {symbol.kind for symbol in contraction.symbols}
+    signs = {exponent for _, exponent in contraction.powers}
+    return kinds <= {PARAMETER, CONFIG} and signs == {Fraction(1), Fraction(-1)}
 
 
 def _is_root_of(site: AttentionSite, value: Monomial) -> bool:
@@ -552,7 +576,9 @@ def _double(site: AttentionSite) -> bool:
         value = facts.normalise(placed.factor.value)
         power = power_of(value, facts.normalise(site.contraction))
         shrinks = value.coefficient < 1 if value.is_number else power is not None and power < 0 or all(exponent < 0 for _, exponent in value.powers)
-        if not shrinks or not (total / value).equals(expected):
+        rest = total / value
+        twice = rest / expected, value / expected  # each is d_k^-1/2 but for a number
+        if not shrinks or not (rest.equals(expected) or (expected.powers and all(one.is_number for one in twice))):
             continue
         if value.is_number and expected.is_number and not value.equals(expected):
             continue  # a right scale beside a constant

@@ -180,7 +180,8 @@ def _whole_exponent(node: cst.BinaryOperation) -> Misread | None:
             plain = node.with_changes(lpar=[], rpar=[])
             number = cst.Integer(str(abs(value.numerator)))
             computed = number if value >= 0 else cst.UnaryOperation(cst.Minus(whitespace_after=cst.SimpleWhitespace("")), number)
-            divided = exponent.with_changes(operator=cst.Divide(exponent.operator.whitespace_before, exponent.operator.whitespace_after))
+            slash = cst.ensure_type(exponent.operator, cst.FloorDivide)
+            divided = exponent.with_changes(operator=cst.Divide(slash.whitespace_before, slash.whitespace_after))
             return Misread(node, plain, plain.with_changes(right=computed), node.with_changes(right=divided))
     return None
 

@@ -7,6 +7,7 @@ place needs, and an edit is offered only where the edited text parses to the ver
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,7 @@ from attnlint.engine.scope import Unit
 from attnlint.engine.values import Origin
 from attnlint.model import Edit, Position, Span
 
+_LINE = re.compile(r"\r\n|\r|\n")
 _ATOM, _AWAIT, _POWER, _UNARY, _TERM, _SUM = 20, 18, 16, 14, 12, 10
 
 
@@ -152,59 +154,23 @@ def edits(changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         if any(edit is None for edit in made):
             return None
         plain = sorted((edit for edit in made if edit is not None), key=lambda edit: edit.span)
-        if any(first.span.end > second.span.start for first, second in pairwise(plain)):
-            return None
-        if not _proved(unit, own, plain):
+        if any(first.span.end > second.span.start for first, second in pairwise(plain)) or not _proved(unit, own, plain):
             return None
         found += plain
     return tuple(found)
 
 
-def _edit(change: Change) -> Edit | None:
-    unit, old = change.unit, change.old
-    if change.new is None:
-        return _removal(unit, old)
-    return Edit(unit.module.code_for_node(change.new), full_span(unit, old))
+class _Apply(cst.CSTTransformer):
+    """Changes, all at once: a visit makes every node anew, so that only the first could be found otherwise."""
 
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._new = {id(change.old): change.new for change in changes}
 
-def full_span(unit: Unit, node: cst.CSTNode) -> Span:
-    """The place of a node with its parentheses."""
-    left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
-    inner = unit.span(node)
-    return Span(unit.span(left[0]).start if left else inner.start, unit.span(right[-1]).end if right else inner.end)
-
-
-def _removal(unit: Unit, line: cst.CSTNode) -> Edit | None:
-    """Take a statement away with its line; only where it has the line to itself and is not the whole body."""
-    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or line.trailing_whitespace.comment is not None:
-        return None
-    parent = next(ancestors(Origin(unit, line)), None)
-    if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or len(parent.body) < 2:
-        return None
-    span = unit.span(line.body[0])
-    last = unit.first_row + len(_rows(unit.text)) - 1
-    if span.end.row >= last:  # no line after it to end at
-        return None
-    return Edit("", Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)))
-
-
-def _rows(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _proved(unit: Unit, changes: Sequence[Change], made: Sequence[Edit]) -> bool:
-    """Whether the edited text parses to the tree that the changes describe, every operation of which is put in parentheses."""
-    module = unit.module
-    for change in changes:
-        if change.new is None:
-            module = cst.ensure_type(module.deep_remove(change.old), cst.Module)
-        else:
-            module = cst.ensure_type(module.deep_replace(change.old, change.new), cst.Module)
-    meant = cst.ensure_type(module.visit(_Explicit()), cst.Module)
-    try:
-        return ast.dump(ast.parse(meant.code)) == ast.dump(ast.parse(_edited(unit, made)))
-    except (SyntaxError, ValueError, RecursionError):
-        return False
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode | cst.RemovalSentinel:  # type: ignore[override]
+        if id(original_node) not in self._new:
+            return updated_node
+        new = self._new[id(original_node)]
+        return cst.RemoveFromParent() if new is None else new
 
 
 class _Explicit(cst.CSTTransformer):
@@ -216,11 +182,60 @@ class _Explicit(cst.CSTTransformer):
         return updated_node
 
 
+def _edit(change: Change) -> Edit | None:
+    """The new text of a node, as the whole statement prints it: with the indentation that its place has."""
+    unit, old = change.unit, change.old
+    if change.new is None:
+        return _removal(unit, old)
+    span = full_span(unit, old)
+    starts = _starts(unit.text)
+    start, end = (starts[at.row - unit.first_row] + at.column - 1 for at in (span.start, span.end))
+    before, after = unit.module.code, cst.ensure_type(unit.module.visit(_Apply([change])), cst.Module).code
+    stop = len(after) - (len(before) - end)
+    if before != unit.text or after[:start] != before[:start] or after[stop:] != before[end:]:
+        return None
+    return Edit(after[start:stop], span)
+
+
+def full_span(unit: Unit, node: cst.CSTNode) -> Span:
+    """The place of a node with its parentheses."""
+    left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
+    inner = unit.span(node)
+    return Span(unit.span(left[0]).start if left else inner.start, unit.span(right[-1]).end if right else inner.end)
+
+
+def _removal(unit: Unit, line: cst.CSTNode) -> Edit | None:
+    """Take a statement away with its line; only where it has the line to itself, without a comment, and is not the whole body."""
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or line.trailing_whitespace.comment is not None:
+        return None
+    parent = next(ancestors(Origin(unit, line)), None)
+    if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or len(parent.body) < 2:
+        return None
+    span = unit.span(line.body[0])
+    if span.end.row - unit.first_row + 1 >= len(_starts(unit.text)):  # no line after it to end at
+        return None
+    return Edit("", Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)))
+
+
+def _starts(text: str) -> list[int]:
+    """Where each row of a text begins."""
+    return [0, *(match.end() for match in _LINE.finditer(text))]
+
+
+def _proved(unit: Unit, changes: Sequence[Change], made: Sequence[Edit]) -> bool:
+    """Whether the edited text parses to the tree that the changes describe, every operation of which is put in parentheses."""
+    changed = cst.ensure_type(unit.module.visit(_Apply(changes)), cst.Module)
+    meant = cst.ensure_type(changed.visit(_Explicit()), cst.Module)
+    try:
+        return ast.dump(ast.parse(meant.code)) == ast.dump(ast.parse(_edited(unit, made)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+
+
 def _edited(unit: Unit, made: Sequence[Edit]) -> str:
-    """The text of a unit after edits, its line ends as the parser sees them."""
-    rows = _rows(unit.text)
+    """The text of a unit after edits."""
+    text, starts = unit.text, _starts(unit.text)
     for edit in sorted(made, key=lambda one: one.span, reverse=True):
-        first, last = edit.span.start.row - unit.first_row, edit.span.end.row - unit.first_row
-        head, tail = rows[first][: edit.span.start.column - 1], rows[last][edit.span.end.column - 1 :]
-        rows[first : last + 1] = _rows(head + edit.content + tail)
-    return "\n".join(rows)
+        start, end = (starts[at.row - unit.first_row] + at.column - 1 for at in (edit.span.start, edit.span.end))
+        text = text[:start] + edit.content + text[end:]
+    return text

@@ -153,7 +153,7 @@ def parenthesise(site: AttentionSite) -> Fix | None:
         value = place.evaluate(meant)
         if value is not None and part.node is whole.node and site.facts.equal(value, needed):
             return _fix(site, origin, [printer.replace(origin, part.meant)])
-        inner = cst.ensure_type(whole.node.deep_replace(part.node, part.meant), cst.BaseExpression) if whole.node is not part.node else None
+        inner = _with(whole.node, part.node, part.meant) if whole.node is not part.node else None
         value = place.evaluate(inner) if inner is not None else None
         if value is not None and site.facts.equal(value, needed):
             return _fix(site, origin, [printer.replace(origin, part.meant)])
@@ -254,7 +254,14 @@ def _rebased(node: cst.BaseExpression, base: cst.BaseExpression, size: cst.BaseE
     safe = size if printer.precedence(size) >= printer.precedence(cst.Name("x")) or _is_argument(node, base) else printer.grouped(size)
     if base.lpar and not safe.lpar and isinstance(size, cst.BinaryOperation):
         safe = printer.grouped(safe)
-    return cst.ensure_type(node.deep_replace(base, safe), cst.BaseExpression)
+    return _with(node, base, safe)
+
+
+def _with(node: cst.CSTNode, old: cst.CSTNode, new: cst.CSTNode) -> cst.BaseExpression:
+    """An expression with a part of it replaced."""
+    made = node.deep_replace(old, new)
+    assert isinstance(made, cst.BaseExpression)
+    return made
 
 
 def _is_argument(node: cst.CSTNode, base: cst.CSTNode) -> bool:
@@ -540,12 +547,14 @@ def _moved(site: AttentionSite, placed: PlacedFactor) -> Fix | None:
     if operand is None:
         return None
     if rest is not None and _inside(rest, target.node):
-        scaled = printer.product(target.node, *operand)
+        node = target.node
+        assert isinstance(node, cst.BaseExpression)
+        scaled = printer.product(node, *operand)
         if rest is target.node:
             return _fix(site, where, [printer.replace(origin, scaled)])
         inner = printer.replace(target, scaled).new
         assert inner is not None
-        return _fix(site, where, [printer.replace(origin, cst.ensure_type(rest.deep_replace(target.node, inner), cst.BaseExpression))])
+        return _fix(site, where, [printer.replace(origin, _with(rest, target.node, inner))])
     return _fix(site, where, [_change(origin, rest), _scaled(target, *operand)])
 
 
