@@ -1,0 +1,145 @@
+"""Writes what of the documentation is derived: a page for every rule, their index, the settings, their schema and README's table.
+
+`python docs/generate.py` writes the files, `python docs/generate.py --check` compares them and fails where one is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from attnlint.config import OPTIONS, Option
+from attnlint.registry import RuleMeta, rules
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATED = "<!-- Written by docs/generate.py from the rule's docstring; change it there. -->"
+README = ROOT / "README.md"
+SHOWN = {
+    "lint": ["check", "examples/model.py", "--select", "wrong-dim-scale", "--isolated", "--no-cache", "--color", "never"],
+    "confirm": ["confirm", "examples/model.py::SelfAttention"],
+}
+
+
+def rule_page(rule: RuleMeta) -> str:
+    """The page of one rule."""
+    state = "off unless `preview` is on" if rule.preview else "on by default"
+    suppress = f"`# attnlint: ignore[{rule.name}] why`"
+    return f"{GENERATED}\n\n# {rule.name} ({rule.code})\n\n*{state}; suppress with {suppress}*\n\n{rule.docs.strip()}\n"
+
+
+def rule_table(known: tuple[RuleMeta, ...], folder: str) -> str:
+    """A table of the rules whose names link into `folder`."""
+    rows = ["| code | name | what it does |", "| --- | --- | --- |"]
+    for rule in known:
+        preview = " (preview)" if rule.preview else ""
+        rows.append(f"| {rule.code} | [{rule.name}]({folder}{rule.name}.md){preview} | {rule.summary.replace('|', chr(92) + '|')} |")
+    return "\n".join(rows) + "\n"
+
+
+def setting_text(option: Option) -> str:
+    """The section of one setting."""
+    kinds = {
+        "list": "list of strings",
+        "flag": "true or false",
+        "text": "string",
+        "number": "integer",
+        "table": "table of lists of strings",
+        "choice": "one of " + ", ".join(f'"{choice}"' for choice in option.choices),
+        "path": "path, relative to the configuration file",
+    }
+    default = "none" if option.default is None else json.dumps(option.default)
+    where = "Configuration file only." if option.file_only else f"Also `--{option.name}`."
+    return f"## `{option.name}`\n\n{option.help} {where}\n\n- Type: {kinds[option.kind]}\n- Default: `{default}`\n"
+
+
+def settings_page() -> str:
+    """Every setting, with how configuration files are found."""
+    return "\n".join(
+        [
+            "<!-- Written by docs/generate.py from attnlint/config.py; change it there. -->\n",
+            "# Settings\n",
+            "Settings stand in `[tool.attnlint]` of `pyproject.toml`, or in `attnlint.toml` or `.attnlint.toml` without that heading. For each file the",
+            "nearest one above it holds; they are not merged, unless one names another in `extend`. An unknown setting is an error that names it.",
+            "The command line goes before the files. [settings.schema.json](settings.schema.json) describes the same for editors.\n",
+            '```toml\n[tool.attnlint]\nextend-exclude = ["third_party"]\nignore = ["implicit-softmax-dim"]\n',
+            '[tool.attnlint.per-file-ignores]\n"tests/**" = ["ATT2"]\n```\n',
+            *(setting_text(option) for option in sorted(OPTIONS, key=lambda option: option.name)),
+        ]
+    )
+
+
+def schema() -> str:
+    """The JSON schema of the settings, as `attnlint config --schema` prints it."""
+    return run(["config", "--schema"])
+
+
+def run(arguments: list[str]) -> str:
+    """What attnlint prints for these arguments in the repository. Raises RuntimeError where it could not do its work."""
+    command = [sys.executable, "-m", "attnlint", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=ROOT, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"attnlint {' '.join(arguments)} failed with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def between(text: str, name: str, content: str) -> str:
+    """The text with what stands between the markers of `name` replaced. Raises ValueError where they are missing."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    if begin not in text or end not in text:
+        raise ValueError(f"README.md: put the lines `{begin}` and `{end}` where the generated part belongs")
+    head, rest = text.split(begin, 1)
+    return f"{head}{begin}\n{content.rstrip()}\n{end}{rest.split(end, 1)[1]}"
+
+
+def readme(known: tuple[RuleMeta, ...], confirm: bool) -> str:
+    """README with its table of rules and the outputs that it shows. The measured one needs PyTorch and is renewed only with `confirm`."""
+    text = between(README.read_text(encoding="utf-8"), "rules", f"\n{rule_table(known, 'docs/rules/')}\n")
+    for name, arguments in SHOWN.items():
+        if name != "confirm" or confirm:
+            text = between(text, name, f"```text\n{run(arguments).rstrip()}\n```")
+    return text
+
+
+def pages(confirm: bool = False) -> dict[Path, str]:
+    """Every generated file with what belongs in it. attnlint's own rules only, whatever else is installed."""
+    known = tuple(rule for rule in rules() if rule.code.startswith("ATT"))
+    docs = ROOT / "docs"
+    index = f"{GENERATED}\n\n# Rules\n\n{rule_table(known, '')}"
+    return {
+        **{docs / "rules" / f"{rule.name}.md": rule_page(rule) for rule in known},
+        docs / "rules" / "index.md": index,
+        docs / "settings.md": settings_page(),
+        docs / "settings.schema.json": schema(),
+        README: readme(known, confirm),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check. Returns 1 where `--check` finds a file out of date."""
+    parser = argparse.ArgumentParser(description="Writes the generated documentation.")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument("--confirm", action="store_true", help="also run the measurement that README shows (needs PyTorch)")
+    options = parser.parse_args(arguments)
+    check = options.check
+    wanted = pages(confirm=options.confirm)
+    stale = [path for path in sorted((ROOT / "docs" / "rules").glob("*.md")) if path not in wanted]
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path)
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+    for path in stale:
+        if not check and path not in wanted:
+            path.unlink()
+        print(
+            f"{path.relative_to(ROOT)}: {'out of date; run `python docs/generate.py`' if check else 'written' if path in wanted else 'removed'}"
+        )
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
