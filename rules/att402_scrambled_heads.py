@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.roles import code
+from attnlint.engine.roles import code, least
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Origin
 from attnlint.model import Edit, Fix, Position, Span
@@ -85,7 +85,7 @@ class ScrambledHeads(Rule):
                         origin, f"`{code(origin)}` mixes up the {what}'s heads and positions: the elements lie as {_layouts(layouts)}"
                     )
                     return
-        for text, origin in record.merges:
+        for text, origin in record.merges if not least(site) else ():
             kind, _, layouts = text.partition(": ")
             if kind in ("split", "merge") and origin is not None:
                 yield Report(

@@ -605,8 +605,8 @@ def _swapped(engine: Interpreter, tensor: Tensor, i: int, j: int, call: Call) ->
     if shape.lead is not None and (i >= 0 or j >= 0):
         # axes counted from the front of an unknown rank: the usual rank, or the least that has them
         shape = ranked(engine, shape, shapes.usual_rank(shape, max(i, j, len(shape.axes) - 1) + 1))
-        if len(shape.axes) > max(i, j) + 1:
-            tensor = tensor.but(notes=tensor.notes | {"guessed rank"})
+        guess = "guessed rank" if len(shape.axes) > max(i, j) + 1 else "least rank"
+        tensor = tensor.but(notes=tensor.notes | {guess})
     return _turned(_reshaped(engine, tensor, shapes.swap(shape, i, j), call))
 
 
@@ -724,6 +724,8 @@ def reshape(engine: Interpreter, call: Call) -> Value:
             axes.append(shapes.sized(size, engine.fresh("view")))
         return _reshaped(engine, tensor, shapes.Shape(tuple(axes)), call)
     changed = _reshaped(engine, tensor, result.shape, call)
+    if tensor.notes & {"guessed rank", "least rank"}:
+        return changed  # which axes there are was assumed: nothing is proved
     if result.scrambled is not None:
         text = f"{result.scrambled.kind}: {result.scrambled.expected} → {result.scrambled.found}"
         origin = engine.origin(call.node)

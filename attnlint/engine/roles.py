@@ -31,8 +31,12 @@ def is_sure(site: AttentionSite) -> bool:
 
 def guessed(site: AttentionSite) -> bool:
     """Whether the rank of an operand had to be guessed, so that its axes prove nothing."""
-    operands = (site.query, site.key, site.record.value)
-    return any("guessed rank" in tensor.notes for tensor in operands if tensor is not None)
+    return any("guessed rank" in tensor.notes for tensor in (site.query, site.key, site.record.value) if tensor is not None)
+
+
+def least(site: AttentionSite) -> bool:
+    """Whether an operand was taken to have the least rank that the code allows."""
+    return any(tensor.notes & {"guessed rank", "least rank"} for tensor in (site.query, site.key, site.record.value) if tensor is not None)
 
 
 def two_way(site: AttentionSite, siblings: tuple[AttentionSite, ...]) -> bool:
