@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from attnlint.engine import derivation, naming
 from attnlint.engine.analysis import Analysis
@@ -29,9 +30,21 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
     for attention_site in judged:
         public = site_of(attention_site)
         sites.append(public)
+        called_at = attention_site.record.called_at
+        if called_at is not None:  # the call of an attention function is a site too, as that of a fused kernel is
+            sites.append(
+                replace(
+                    public,
+                    filename=called_at.unit.scope.path,
+                    span=called_at.unit.span(called_at.node),
+                    qualname=attention_site.record.called_from,
+                )
+            )
         for rule in active:
             for report in rule.check(attention_site):
-                origin = report.origin
+                origin, fix = report.origin, report.fix
+                if origin.unit.scope.path != path and called_at is not None and called_at.unit.scope.path == path:
+                    origin, fix = called_at, None  # the helper of another file is right for its other callers
                 findings.append(
                     Finding(
                         rule.code,
@@ -40,7 +53,7 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
                         origin.unit.scope.path,
                         origin.unit.span(origin.node),
                         public,
-                        report.fix,
+                        fix,
                         public.derivation if report.steps is None else report.steps,
                         rule.severity,
                         rule.preview,

@@ -22,7 +22,7 @@ HOLDS = re.compile(
     r"softmax|scaled_dot_product|flash_attn|flash_attention|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(", re.I
 )
 # words of a definition that may call one in another file
-CALLS = re.compile(r"attention|attn|softmax|sdpa", re.I)
+CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
 MAX_CALLER_ROUNDS = 3
 _EXPONENTIAL = re.compile(r"\bexp\(")
 
@@ -142,6 +142,16 @@ class Analysis:
         interpreter = self.interpreter
         interpreter.facts = Facts()
         interpreter.call_function(function, [], {}, None, None, standalone=True)
+        self._nested()
+
+    def _nested(self) -> None:
+        """Functions defined inside others that nobody called: handed to a scan, returned, or registered."""
+        interpreter = self.interpreter
+        for node, (function, _) in list(interpreter.nested.items()):
+            if node in interpreter.entered or not HOLDS.search(interpreter.function_text(function)):
+                continue
+            self._entry(0, lambda inner=function: interpreter.call_function(inner, [], {}, None, None, standalone=True))  # type: ignore[misc]
+        interpreter.nested.clear()
 
     def _class(self, cls: ClassValue) -> None:
         """`__init__` first, so that `self.*` is known; then every method that may hold a site, with symbols for arguments."""
@@ -165,6 +175,7 @@ class Analysis:
                 self._build(instance, function)
             receiver = instance if function.kind != "class" else cls
             self._entry(0, lambda method=function, held=receiver: interpreter.call_function(method, [], {}, None, held, standalone=True))  # type: ignore[misc]
+        self._nested()
 
     def _build(self, instance: Instance, forward: Function) -> None:
         """Keras: the variables of `build` exist before `call`, made for the shape of its first argument."""

@@ -50,6 +50,7 @@ SCALAR_NAME = re.compile(
 PRUNED = "of the weights"  # a mask made of the attention weights themselves
 RANDOM = frozenset({"rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
 MASK_NOTES = RANDOM | {"triangle", PRUNED}
+_ROTARY_NAME = re.compile(r"cos|sin$|sine|freq|rotary", re.I)
 MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
 
@@ -224,6 +225,8 @@ def scalar_of(engine: Engine, value: Value) -> Scalar | None:
     """A tensor that acts as a plain factor on logits: a learned temperature, a 0-d tensor."""
     if isinstance(value, Tensor):
         leaf = value.content
+        if _ROTARY_NAME.search(value.name or ""):
+            return None
         if isinstance(leaf, Leaf) and leaf.kind in ("parameter", "buffer", "embedding") and not _is_matrix(value):
             name = value.name or leaf.key
             return Scalar(tensors.net_factor(value) * Monomial.of(Symbol(f"learned:{leaf.key}", name, LEARNED)), value.history[-1] if value.history else None)

@@ -195,6 +195,7 @@ class Calls(Expressions):
             return self.opaque_result(f"`{function.qualname}` of another file is long and holds no attention", arguments, node)
         if sum(1 for frame in self.frames if frame.function is not None and frame.function.node is function.node) >= 2:
             return self.opaque_result("a recursive call", arguments, node)
+        self.entered.add(id(function.node))
         call_site = self.origin(node) if self.frames and node is not None else None
         parent = self.frames[-1].context if self.frames else ""
         context = function.qualname if standalone else f"{parent}>{function.qualname}#{id(node)}"

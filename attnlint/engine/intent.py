@@ -15,6 +15,7 @@ _SCALE_COMMENT = re.compile(
     r"|already (scal|carr|appl)|fold(s|ed)?\b[^\n]*(scal|sqrt|init)|absorb\w*[^\n]*(scal|sqrt))",
     re.I,
 )
+_SWITCH = re.compile(r"^(self\.|config\.|\w+\.)*\w*(scale|scaling|scaled|normali[sz]e)\w*$", re.I)
 _PRODUCT_ROOT = re.compile(r"\(\s*\(?\s*[\w.]+\s*\*\s*[\w.]+\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*[\w.]+\s*\*|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*[\w.]+\s*\*")
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
@@ -37,6 +38,9 @@ def initialiser_holds_root(text: str) -> bool:
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:
     """The reason why an unscaled product is meant, or None."""
     record = site.record
+    for text, truth in record.path:
+        if not truth and _SWITCH.search(text.split("\x00")[0]):
+            return f"the switch `{text.split(chr(0))[0]}` leaves the scale out"
     if "recurrent" in kinds:
         return "states of a recurrent network are attended to, as in Luong's attention"
     value = record.value

@@ -95,6 +95,7 @@ class Interpreter(Statements):
         self, name: str, row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode, receiver_node: cst.CSTNode | None
     ) -> Value:
         values, nodes = bind(row, arguments, keywords, node, receiver_node)
+        values = {key: self.lifted(value) for key, value in values.items()}
         names = list(values)
 
         def run(*chosen: Value) -> Value:
@@ -112,7 +113,11 @@ class Interpreter(Statements):
             return self._operate(name.rpartition(".")[2], function[0], arguments, keywords, node, None)
         row = REGISTRY.layers.get(name)
         if row is not None:
-            return self._make_layer(name, arguments, keywords, node)
+            count, keys = len(arguments), list(keywords)
+            return self.distribute(
+                [self.lifted(value) for value in (*arguments, *keywords.values())],
+                lambda *chosen: self._make_layer(name, chosen[:count], dict(zip(keys, chosen[count:], strict=True)), node),
+            )
         tail = name.rpartition(".")[2]
         if name.startswith("tensor."):
             return Unknown(f"`{tail}` of a tensor")
@@ -499,6 +504,8 @@ class Interpreter(Statements):
             framework=framework,
         )
         site.names_in_scope = self._names_in_scope(frame)
+        if index and frame.call_site is not None and _ATTENTION.search(frame.qualname.rpartition(".")[2]):
+            site.called_at, site.called_from = frame.call_site, stack[index - 1].qualname
         self.records.append(site)
         return site
 

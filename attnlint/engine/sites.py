@@ -56,6 +56,8 @@ class SiteRecord:
     function: Any = None
     framework: str = "torch"
     notes: set[str] = field(default_factory=set)
+    called_at: Origin | None = None  # the call of the attention function that holds the product
+    called_from: str = ""
     names_in_scope: dict[str, Value] = field(default_factory=dict)
 
     def meet_value(self, value: Tensor, axes: tuple[Axis, ...], weights: Tensor, origin: Origin | None) -> None:

@@ -115,6 +115,8 @@ class Engine:
         self.projections: dict[str, Product] = {}  # products that turned out to make a query or key
         self.stacks: dict[int, tuple[Frame, ...]] = {}  # activation in which a product was formed, by its node
         self.kept: list[Product] = []  # so that the ids above stay theirs
+        self.nested: dict[int, tuple[Function, Frame]] = {}  # functions defined inside others, by node
+        self.entered: set[int] = set()  # nodes of functions that were called
         self.exponentials: dict[int, SiteRecord] = {}
         self.kept_contents: list[Any] = []
         self.dims: set[str] = set()  # keys of symbols that are used as sizes
@@ -271,9 +273,7 @@ class Engine:
                     both = combine_paths(path, option_path)
                     if both is not None and self.consistent(both):
                         extended.append((both, (*chosen, option)))
-            combinations = extended
-            if len(combinations) > 2 * MAX_OPTIONS:
-                return Unknown("too many exclusive paths")
+            combinations = extended[: 2 * MAX_OPTIONS]  # the first ones stand for all
         if not combinations:
             return Unknown("no path is possible here")
         results = []
@@ -281,6 +281,12 @@ class Engine:
             with self.under(path):
                 results.append((path, function(*chosen)))
         return self.choose(results)
+
+    def lifted(self, value: Value) -> Value:
+        """A tuple whose items differ between paths, as tuples that do."""
+        if isinstance(value, Items) and any(isinstance(item, Choice) for item in value.items):
+            return self.distribute(value.items, lambda *items: Items(items, value.mutable))
+        return value
 
     def choose(self, options: Sequence[tuple[Path, Value]]) -> Value:
         """One value for several paths: equal options become one, tensors that differ by masks alone are merged."""
@@ -303,9 +309,9 @@ class Engine:
                 kept.append((path, value))
         if len(kept) == 1:
             return kept[0][1]
-        if len(kept) > MAX_OPTIONS:
-            return Unknown("too many exclusive paths")
-        return Choice(tuple(kept))
+        if len(kept) > MAX_OPTIONS:  # the first ones stand for all
+            kept = [(path, value) for path, value in kept if not isinstance(value, (Unknown, NoneValue))][:MAX_OPTIONS] or kept[:1]
+        return Choice(tuple(kept)) if len(kept) > 1 else kept[0][1]
 
 
 def _common(a: Path, b: Path) -> Path:
@@ -368,12 +374,27 @@ def merge(a: Value, b: Value) -> Value | None:
         base = a if len(a.masks) >= len(b.masks) else b
         masks = a.masks if a.masks is b.masks else tuple(dict.fromkeys((*a.masks, *b.masks)))
         return base if base.masks == masks else base.but(masks=masks)
+    if isinstance(a.content, Sum) and isinstance(b.content, Sum) and (longer := _same_products(a, b)) is not None:
+        return longer
     for whole, part in ((a, b), (b, a)):  # `if mask is not None: scores = scores + mask`
         if isinstance(whole.content, Sum) and not isinstance(part.content, Sum):
             for term in whole.content.terms:
                 if _same_content(term.content, part.content) and scale_of((*whole.factors, *term.factors)).equals(scale_of(part.factors)):
                     return whole.but(masks=tuple(dict.fromkeys((*whole.masks, *part.masks))))
     return None
+
+
+def _same_products(a: Tensor, b: Tensor) -> Tensor | None:
+    """Of two sums that hold the same products, each at the same scale, the one with more terms."""
+    from attnlint.engine.tensors import others_of, products_of
+
+    left, right = products_of(a), products_of(b)
+    if not left or len(left) != len(right):
+        return None
+    for (carrier, product), (other, same_product) in zip(left, right, strict=True):
+        if not _same_content(product, same_product) or not _same_factors(carrier.factors, other.factors):
+            return None
+    return a if len(others_of(a)) >= len(others_of(b)) else b
 
 
 def _compatible(a: Shape, b: Shape) -> bool:

@@ -85,7 +85,10 @@ class Statements(Calls):
         frame = self.frame
         assert frame.unit is not None
         qualname = f"{frame.qualname}.<locals>.{node.name.value}" if frame.qualname else node.name.value
-        frame.locals[node.name.value] = self.make_function(node, frame.scope, frame.unit, self.closure_of(frame), qualname, frame.owner)
+        function = self.make_function(node, frame.scope, frame.unit, self.closure_of(frame), qualname, frame.owner)
+        frame.locals[node.name.value] = function
+        if frame.scope is self.scope and frame.body is not None:
+            self.nested.setdefault(id(node), (function, frame))
 
     # --- simple statements
 

@@ -97,6 +97,13 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
         return Tensor(contraction.shape, Elementwise(a, b, origin), history=history)
     if is_weight(a) != is_weight(b):
         weight, data = (a, b) if is_weight(a) else (b, a)
+        if _are_logits(data):  # heads mixed by a learned matrix between the product and softmax
+            from attnlint.engine.algebra import LEARNED, Symbol
+            from attnlint.engine.arithmetic import scaled
+            from attnlint.engine.values import Scalar
+
+            symbol = Symbol(f"learned:{identity_of(weight)}", weight.name or "a mixing matrix", LEARNED)
+            return scaled(engine, data, Scalar(Monomial.of(symbol)), node, None, False).but(shape=contraction.shape)
         if isinstance(data.content, (Leaf, Sum, Concat, Output, Elementwise, Product)) and not _is_bare_weight(data):
             leaf = Leaf("projection", engine.fresh(f"{identity_of(weight)}·{identity_of(data)}"), source=data)
             product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
@@ -121,6 +128,14 @@ def told_apart(shape: Shape) -> Shape:
         seen.add(axis.key)
         axes.append(axis)
     return Shape(tuple(axes), shape.lead)
+
+
+def _are_logits(tensor: Tensor) -> bool:
+    """A product of two tensors that are projections themselves, or a sum with one."""
+    return any(
+        all(isinstance(side.content, Leaf) and side.content.kind == "projection" for side in (product.left, product.right)) and not product.size.is_one
+        for _, product in products_of(tensor)
+    )
 
 
 def _learn_contracted(engine: Engine, contraction: Contraction) -> None:
