@@ -277,6 +277,7 @@ class WhyRow:
     statistics: Statistics
 
 
+# attnlint: ignore[unrooted-scale] the wrong scales are here to be compared
 SCALES: dict[str, Any] = {"1": lambda d: 1.0, "1/sqrt(d)": lambda d: d**-0.5, "1/d": lambda d: 1.0 / d}
 
 

@@ -17,6 +17,25 @@ from attnlint.registry import RuleMeta, rules
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "<!-- Written by docs/generate.py from the rule's docstring; change it there. -->"
 README = ROOT / "README.md"
+SETTINGS_HEAD = """\
+<!-- Written by docs/generate.py from attnlint/config.py; change it there. -->
+
+# Settings
+
+Settings stand in `[tool.attnlint]` of `pyproject.toml`, or in `attnlint.toml` or `.attnlint.toml` without that heading. For each file the
+nearest one above it holds; they are not merged, unless one names another in `extend`. An unknown setting is an error that names it. The
+command line goes before the files. [settings.schema.json](settings.schema.json) describes the same for editors.
+
+```toml
+[tool.attnlint]
+extend-exclude = ["third_party"]
+ignore = ["implicit-softmax-dim"]
+
+[tool.attnlint.per-file-ignores]
+"tests/**" = ["ATT2"]
+```
+
+"""
 SHOWN = {
     "lint": ["check", "examples/model.py", "--select", "wrong-dim-scale", "--isolated", "--no-cache", "--color", "never"],
     "confirm": ["confirm", "examples/model.py::SelfAttention"],
@@ -57,18 +76,7 @@ def setting_text(option: Option) -> str:
 
 def settings_page() -> str:
     """Every setting, with how configuration files are found."""
-    return "\n".join(
-        [
-            "<!-- Written by docs/generate.py from attnlint/config.py; change it there. -->\n",
-            "# Settings\n",
-            "Settings stand in `[tool.attnlint]` of `pyproject.toml`, or in `attnlint.toml` or `.attnlint.toml` without that heading. For each file the",
-            "nearest one above it holds; they are not merged, unless one names another in `extend`. An unknown setting is an error that names it.",
-            "The command line goes before the files. [settings.schema.json](settings.schema.json) describes the same for editors.\n",
-            '```toml\n[tool.attnlint]\nextend-exclude = ["third_party"]\nignore = ["implicit-softmax-dim"]\n',
-            '[tool.attnlint.per-file-ignores]\n"tests/**" = ["ATT2"]\n```\n',
-            *(setting_text(option) for option in sorted(OPTIONS, key=lambda option: option.name)),
-        ]
-    )
+    return SETTINGS_HEAD + "\n".join(setting_text(option) for option in sorted(OPTIONS, key=lambda option: option.name))
 
 
 def schema() -> str:
@@ -135,9 +143,8 @@ def main(arguments: list[str] | None = None) -> int:
     for path in stale:
         if not check and path not in wanted:
             path.unlink()
-        print(
-            f"{path.relative_to(ROOT)}: {'out of date; run `python docs/generate.py`' if check else 'written' if path in wanted else 'removed'}"
-        )
+        done = "out of date; run `python docs/generate.py`" if check else "written" if path in wanted else "removed"
+        print(f"{path.relative_to(ROOT)}: {done}")
     return 1 if check and stale else 0
 
 
