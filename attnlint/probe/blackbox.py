@@ -158,7 +158,6 @@ def measure_scale(
     first, refusals = None, []
     for name in _names(framework):
         try:
-            # attnlint: ignore[double-scale] a known factor to measure by, whatever fn applies itself
             first = _measure(fn, name, q * head_dim**-0.25, k * head_dim**-0.25, dtype)
             chosen = name
             break
