@@ -50,8 +50,7 @@ def _hand_over(command: str, arguments: list[str]) -> int:
         raise ConfigError(
             f"`attnlint {command}` is not available here ({error}); install it with: pip install 'attnlint[{extra}]'"
         ) from None
-    status = entry(arguments) if command == "confirm" else entry()
-    return int(status or 0)
+    return int(entry(arguments) or 0)
 
 
 def build_parser() -> argparse.ArgumentParser:
