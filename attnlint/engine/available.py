@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import libcst as cst
 
-from attnlint.engine.algebra import AXIS, Monomial, Symbol
+from attnlint.engine.algebra import CONFIG, PARAMETER, Monomial, Symbol
+from attnlint.engine.judge import operand_of
 from attnlint.engine.naming import monomial_of, rank, size_like
 from attnlint.engine.places import ancestors, function_of
-from attnlint.engine.powers import number_of, split
+from attnlint.engine.powers import SCALE_ARGUMENTS, called, number_of, split
 from attnlint.engine.printer import quotient
+from attnlint.engine.shapes import Axis
 from attnlint.engine.sites import AttentionSite
-from attnlint.engine.values import Origin, Tensor, Value
+from attnlint.engine.values import Argument, Leaf, Origin, Tensor, Value
 from attnlint.model import Position
 
 
@@ -26,6 +29,7 @@ class Place:
     origin: Origin
     numbers: dict[str, Monomial] = field(default_factory=dict)  # source text -> value
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    settings: dict[str, Monomial] = field(default_factory=dict)  # of a configuration, where a fix may not write them
 
     # --- sizes
 
@@ -53,41 +57,51 @@ class Place:
         return quotient(cst.parse_expression(above), cst.parse_expression(below))
 
     def _axis(self, wanted: Monomial) -> cst.BaseExpression | None:
-        """`q.shape[-1]` of an operand of the product."""
+        """`q.shape[-1]` of an operand that stands in the product under its name, else the width of the layer that made one."""
         product = self.site.product
-        if product is None or not self.site.facts.equal(product.size, wanted):
+        if product is None or product.origin is None or not self.site.facts.equal(product.size, wanted):
             return None
-        for operand, axes in ((product.left, product.left_axes), (product.right, product.right_axes)):
-            if len(axes) != 1:
-                continue
-            found = operand.shape.axes
-            index = next((i - len(found) for i, axis in enumerate(found) if axis.key == axes[0].key), None)
-            if index is None:
-                continue
-            for text, tensor in self.tensors.items():
-                same = tensor is operand or (tensor.history and operand.history and tensor.history[-1].node is operand.history[-1].node)
-                if same and tensor.shape.axes[index:][:1] and tensor.shape.axes[index].key == axes[0].key:
-                    return cst.parse_expression(f"{text}.shape[{index}]")
-        return None
-
-    def operand_axis(self, product: Origin) -> cst.BaseExpression | None:
-        """`q.shape[-1]` of an operand that stands in the product under its name."""
-        found = self.site.product
-        if (
-            found is None
-            or found.origin is None
-            or found.origin.node is not product.node
-            or len(found.left_axes) != 1
-            or len(found.right_axes) != 1
-        ):
-            return None
-        for node, tensor, axes in zip(
-            _operands(product.node), (found.left, found.right), (found.left_axes, found.right_axes), strict=False
-        ):
-            known = tensor.shape.axes
-            index = next((i - len(known) for i, axis in enumerate(known) if axis.key == axes[0].key), None)
-            if isinstance(node, cst.Name) and index is not None:
+        made_here = self.origin.unit is product.origin.unit and function_of(self.origin) is function_of(product.origin)
+        sides = ((product.left, product.left_axes), (product.right, product.right_axes))
+        for node, (tensor, axes) in zip(_operands(product.origin.node), sides, strict=False):
+            index = _place_of(tensor, axes)
+            if made_here and index is not None and isinstance(node, cst.Name) and self._holds_still(node.value, product.origin):
                 return cst.parse_expression(f"{node.value}.shape[{index}]")
+        return self._layer_width(wanted)
+
+    def _holds_still(self, name: str, product: Origin) -> bool:
+        """Whether a name is bound at this place and holds there what it holds beside the product."""
+        if not isinstance(self.site.record.names_in_scope.get(name), (Tensor, Argument)):
+            return False
+        unit = self.origin.unit
+        rows = sorted((unit.span(self.origin.node).start.row, unit.span(product.node).start.row))
+        holder = function_of(self.origin)
+        if holder is None:
+            return False
+        if isinstance(holder, cst.Module):
+            scope = unit.scope
+            statements = [scope.statements[index] for index in scope.bound.get(name, ())]
+            return bool(statements) and all(one.last < rows[0] or one.first > rows[1] for one in statements)
+        places = _bindings(holder).get(name, [])
+        before = [node for node in places if isinstance(node, cst.Param) or unit.span(node).end.row < rows[0]]
+        after = [node for node in places if not isinstance(node, cst.Param) and unit.span(node).start.row > rows[1]]
+        return bool(before) and len(before) + len(after) == len(places) and _certain(self.origin, before)
+
+    def _layer_width(self, wanted: Monomial) -> cst.BaseExpression | None:
+        """`self.to_q.out_features`, in a method of the object that holds the layer."""
+        product, record = self.site.product, self.site.record
+        if product is None or record.function is None or function_of(self.origin) is not record.function.node:
+            return None
+        for tensor in (product.left, product.right):
+            main = operand_of(tensor).main
+            layer = main.content.layer if isinstance(main.content, Leaf) else None
+            width = monomial_of(layer.settings["out_features"]) if layer is not None and "out_features" in layer.settings else None
+            if layer is None or layer.class_name != "Linear" or width is None or not self.site.facts.equal(width, wanted):
+                continue
+            for origin in main.history:
+                match origin.node:
+                    case cst.Call(func=cst.Attribute(value=cst.Name(value="self")) as holder) if origin.unit is self.origin.unit:
+                        return cst.parse_expression(f"{origin.unit.code(holder)}.out_features")
         return None
 
     def factor(self, wanted: Monomial) -> tuple[cst.BaseExpression, bool] | None:
@@ -118,6 +132,8 @@ class Place:
                 if left is None or right is None:
                     return None
                 return left * right if isinstance(node.operator, cst.Multiply) else left / right
+            case cst.Call(func=cst.Name(value="getattr"), args=[cst.Arg(value=owner), cst.Arg(value=cst.SimpleString() as name), *_]):
+                return self.settings.get(f"{self.origin.unit.code(owner)}.{name.raw_value}")
             case cst.Subscript() | cst.Call():
                 return self._axis_size(node)
         return None
@@ -159,9 +175,12 @@ def place(site: AttentionSite, origin: Origin) -> Place:
             indices = scope.bound.get(text, [])
             if len(indices) == 1 and scope.statements[indices[0]].last < here.row and scope.statements[indices[0]].kind == "assign":
                 _add(found, text, value)
-    elif isinstance(holder, cst.FunctionDef) and holder.name.value in _CONSTRUCTORS and record.owner is not None:
+    elif isinstance(holder, cst.FunctionDef) and holder.name.value in _CONSTRUCTORS:
         _constructor(found, holder, here)
     return found
+
+
+_PRODUCTS = {"matmul", "bmm", "mm", "dot", "mul", "multiply", "inner", "einsum", "batch_dot", "tensordot", "matvec", "mv"}
 
 
 def _operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
@@ -169,15 +188,26 @@ def _operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     match node:
         case cst.BinaryOperation(left=left, right=right):
             return left, right
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="einsum")), args=[_, cst.Arg(value=cst.List() | cst.Tuple() as both)]):
-            return tuple(element.value for element in both.elements)
-        case cst.Call(func=cst.Attribute(attr=cst.Name(value="einsum")), args=[_, *rest]):
-            return tuple(argument.value for argument in rest)
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="sum"))) if isinstance(inner, cst.BinaryOperation):
+            return _operands(inner)
+        case cst.Call() if called(node) not in _PRODUCTS | set(SCALE_ARGUMENTS):
+            return ()
+        case cst.Call(args=[*arguments]) if called(node) == "einsum":
+            plain = [one.value for one in arguments if one.keyword is None and not isinstance(one.value, cst.SimpleString)]
+            if len(plain) == 1 and isinstance(plain[0], (cst.List, cst.Tuple)):
+                return tuple(element.value for element in plain[0].elements)
+            return tuple(plain)
         case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right), *_]):
             return left, right
         case cst.Call(func=cst.Attribute(value=left), args=[cst.Arg(value=right)]):
             return left, right
     return ()
+
+
+def _place_of(tensor: Tensor, axes: tuple[Axis, ...]) -> int | None:
+    """Which axis of a tensor is contracted, counted from the end."""
+    known = tensor.shape.axes
+    return next((i - len(known) for i, axis in enumerate(known) if axis.key == axes[0].key), None) if len(axes) == 1 else None
 
 
 _CONSTRUCTORS = {"__init__", "setup", "build"}
@@ -244,6 +274,11 @@ def _reaches(origin: Origin, bound: dict[str, list[cst.CSTNode]], text: str, her
         return False
     if not all(isinstance(node, cst.Param) or origin.unit.span(node).end.row < here.row for node in places):
         return False
+    return _certain(origin, places)
+
+
+def _certain(origin: Origin, places: list[cst.CSTNode]) -> bool:
+    """Whether one of some bindings lies on every way to a place."""
     around = set(map(id, ancestors(origin)))
     return any(isinstance(node, cst.Param) or id(_block(Origin(origin.unit, node))) in around for node in places)
 
@@ -254,73 +289,65 @@ def _block(origin: Origin) -> cst.CSTNode | None:
 
 
 def _constructor(found: Place, holder: cst.FunctionDef, here: Position) -> None:
-    """In a constructor: its parameters, the attributes set so far, and locals made of them."""
+    """In a constructor: its parameters, settings of a configuration that it reads, attributes set so far, and locals."""
     site, origin = found.site, found.origin
     unit = origin.unit
+    owner = next((node for node in ancestors(origin) if isinstance(node, cst.ClassDef)), None)
+    if owner is None:
+        return
     bound = _bindings(holder)
-    parameters = [
-        parameter.name.value for parameter in (*holder.params.posonly_params, *holder.params.params, *holder.params.kwonly_params)
-    ]
-    symbols = _symbols(site)
-    for name in parameters[1:]:
-        if len(bound.get(name, ())) == 1 and (symbol := symbols.get(name)) is not None:
+    given = holder.params
+    parameters = [parameter.name.value for parameter in (*given.posonly_params, *given.params, *given.kwonly_params)]
+    body = unit.code(holder)
+    for name, symbol in _symbols(site, owner.name.value).items():
+        top, dot, _ = name.partition(".")
+        if top not in parameters[1:] or len(bound.get(top, ())) != 1:
+            continue
+        found.settings[name] = Monomial.of(symbol)
+        if not dot or re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", body):  # `getattr` with a default says that it may be missing
             found.numbers[name] = Monomial.of(symbol)
     receiver = parameters[0] if parameters else "self"
-    for text, value in site.record.names_in_scope.items():
-        owner, _, name = text.rpartition(".")
-        own = f"{receiver}.{name}"
-        places = bound.get(own, ())
-        if owner and len(places) == 1 and unit.span(places[0]).end.row < here.row and _unconditional(holder, places[0]):
-            held = monomial_of(value)
-            if held is not None:
-                found.numbers[own] = held
-    for statement in _plain_assignments(holder):
-        target, value_node = statement
-        if len(bound.get(target, ())) == 1 and "." not in target and unit.span(value_node).end.row < here.row:
-            held = found.evaluate(value_node)
-            if held is not None:
-                found.numbers.setdefault(target, held)
+    mine = site.record.owner is not None and site.record.owner.node is owner
+    for target, value_node in _plain_assignments(holder):
+        if len(bound.get(target, ())) != 1 or unit.span(value_node).end.row >= here.row:
+            continue
+        held = found.evaluate(value_node)
+        prefix, _, name = target.rpartition(".")
+        if held is None and mine and prefix == receiver:
+            known = site.record.names_in_scope.get(f"self.{name}")
+            held = monomial_of(known) if known is not None else None
+        if held is not None:
+            found.numbers.setdefault(target, held)
 
 
-def _symbols(site: AttentionSite) -> dict[str, Symbol]:
-    """The parameters of the constructor that monomials of the site speak of, by name; none that two symbols share."""
+def _symbols(site: AttentionSite, owner: str) -> dict[str, Symbol]:
+    """The parameters of a constructor, and settings, that monomials of the site speak of, by name; none that two symbols share."""
     found: dict[str, set[Symbol]] = {}
-    owner = site.record.owner
-    values = [
-        site.contraction,
-        site.scale,
-        site.expected,
-        site.ratio,
-        *(monomial_of(value) for value in site.record.names_in_scope.values()),
-    ]
-    for value in values:
+    held = [monomial_of(value) for value in site.record.names_in_scope.values()]
+    for value in (site.contraction, site.scale, site.expected, site.ratio, *held):
         for one in (value, site.facts.normalise(value)) if value is not None else ():
             for symbol in one.symbols:
-                if symbol.kind != AXIS and symbol.key.rpartition(".")[2] == symbol.name and f"{owner.qualname}." in symbol.key:
+                own = symbol.kind == PARAMETER and symbol.key.rpartition(".")[2] == symbol.name and f"{owner}." in symbol.key
+                if own or (symbol.kind == CONFIG and "." in symbol.name):
                     found.setdefault(symbol.name, set()).add(symbol)
     return {name: next(iter(symbols)) for name, symbols in found.items() if len(symbols) == 1}
 
 
-def _unconditional(holder: cst.FunctionDef, node: cst.CSTNode) -> bool:
-    """Whether a target is assigned by a statement of the function's own body."""
-    return any(isinstance(line, cst.SimpleStatementLine) and _holds(line, node) for line in holder.body.body)
-
-
-def _holds(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
-    return outer is inner or any(_holds(child, inner) for child in outer.children)
-
-
 def _plain_assignments(holder: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseExpression]]:
-    """`name = value` statements of the function's own body."""
+    """`name = value` and `self.name = value` statements of the function's own body, tuples taken apart."""
     for line in holder.body.body:
-        if isinstance(line, cst.SimpleStatementLine):
-            for small in line.body:
-                match small:
-                    case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
-                        yield name, value
-                    case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() as left)], value=cst.Tuple() as right) if len(
-                        left.elements
-                    ) == len(right.elements):
-                        for target, made in zip(left.elements, right.elements, strict=True):
-                            if isinstance(target.value, cst.Name):
-                                yield target.value.value, made.value
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if not isinstance(small, cst.Assign):
+                continue
+            for target in small.targets:
+                left, right = target.target, small.value
+                if isinstance(left, cst.Tuple) and isinstance(right, cst.Tuple) and len(left.elements) == len(right.elements):
+                    pairs = [(one.value, made.value) for one, made in zip(left.elements, right.elements, strict=True)]
+                else:
+                    pairs = [(left, right)]
+                for name, made in pairs:
+                    match name:
+                        case cst.Name(value=text):
+                            yield text, made
+                        case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=text)):
+                            yield f"{owner}.{text}", made

@@ -180,7 +180,9 @@ def quantity(site: AttentionSite, placed: PlacedFactor) -> str:
             shown = f"√{name}" if abs(power) == HALF else name
             return f"divided by {shown}" if power < 0 else f"multiplied by {shown}"
     value = renamed(site, factor.value)
-    exponent = power_of(site.facts.normalise(factor.value), site.facts.normalise(site.contraction)) if site.contraction is not None else None
+    exponent = (
+        power_of(site.facts.normalise(factor.value), site.facts.normalise(site.contraction)) if site.contraction is not None else None
+    )
     degree = exponent if exponent is not None else sum(one for _, one in value.powers)
     shrinks = value.coefficient < 1 if value.is_number else degree < 0
     return f"divided by {rooted(value.power(Fraction(-1)))}" if shrinks else f"multiplied by {rooted(value)}"

@@ -283,6 +283,8 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         _set(site, "unknown", reasons[0] if reasons else f"`{factor_text}` is not followed")
         return
     if site.scale.is_one or not site.factors:
+        if _precedence(site):
+            return
         _missing(site, q, k, reasons)
         return
     if reasons and not _pure(ratio, record):

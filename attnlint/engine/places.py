@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import libcst as cst
 
-from attnlint.engine.powers import Misread, misread
+from attnlint.engine.powers import Misread, misread, split
 from attnlint.engine.scope import Unit
 from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin
@@ -17,7 +17,12 @@ def is_size(placed: PlacedFactor) -> bool:
     """Whether the number of a factor is a plain dimension (`d_model // heads`), which is no fault where it is made."""
     made = placed.factor.value.power(Fraction(-1)) if placed.factor.division else placed.factor.value
     exponents = [exponent for _, exponent in made.powers]
-    return any(exponent > 0 for exponent in exponents) and all(exponent.denominator == 1 for exponent in exponents)
+    if not any(exponent > 0 for exponent in exponents) or any(exponent.denominator != 1 for exponent in exponents):
+        return False
+    definition = placed.factor.definition
+    if definition is None or not isinstance(definition.node, cst.BaseExpression):
+        return True
+    return split(definition.node)[1] == 1 and misread(definition.node) is None
 
 
 def wrong_number(placed: PlacedFactor) -> Origin | None:
@@ -40,8 +45,23 @@ def applied(placed: PlacedFactor) -> Origin | None:
 
 
 def inverted(placed: PlacedFactor) -> Origin | None:
-    """Where the number is turned: its application where a right scale is divided by, else where the divisor was made as a factor."""
-    return applied(placed) if placed.factor.division else wrong_number(placed)
+    """Where the number is turned: its application where a right scale is divided by, else where the divisor was made as a factor.
+
+    A number that is handed to what divides by it (`Attention(temperature=d ** -0.5)`) is wrong where it is handed over.
+    """
+    factor = placed.factor
+    if not factor.division or is_handed_over(factor.definition):
+        return wrong_number(placed)
+    return applied(placed)
+
+
+def is_handed_over(definition: Origin | None) -> bool:
+    """Whether a number is made as the argument of a call of the program's own."""
+    return (
+        definition is not None
+        and isinstance(definition.node, cst.BaseExpression)
+        and isinstance(next(ancestors(definition), None), cst.Arg)
+    )
 
 
 def misread_part(placed: PlacedFactor) -> tuple[Unit, Misread] | None:

@@ -32,6 +32,23 @@ WRAPPERS = {
 # methods that give back their receiver's number
 SAME_NUMBER = {"to", "astype", "type_as", "type", "float", "half", "double", "cpu", "cuda", "item", "clone", "detach"}
 
+# what fused kernels call the argument that replaces their own scale
+SCALE_ARGUMENTS = {
+    "scaled_dot_product_attention": "scale",
+    "flex_attention": "scale",
+    "memory_efficient_attention": "scale",
+    "dot_product_attention": "scale",
+    "sageattn": "sm_scale",
+    "flash_attn_func": "softmax_scale",
+    "flash_attn_varlen_func": "softmax_scale",
+    "flash_attn_qkvpacked_func": "softmax_scale",
+    "flash_attn_kvpacked_func": "softmax_scale",
+    "flash_attn_varlen_qkvpacked_func": "softmax_scale",
+    "flash_attn_varlen_kvpacked_func": "softmax_scale",
+    "flash_attn_with_kvcache": "softmax_scale",
+    "flash_attn_unpadded_func": "softmax_scale",
+}
+
 
 def number_of(node: cst.CSTNode) -> Fraction | None:
     """The value of an expression of literal numbers alone."""

@@ -6,6 +6,7 @@ else an axis of the query or key. Every fix is unsafe: a checkpoint was trained 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ import libcst as cst
 
 from attnlint.engine import available, places, printer
 from attnlint.engine.algebra import Monomial, power_of
-from attnlint.engine.powers import HALF, called, split
+from attnlint.engine.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.engine.printer import Change
 from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin, Product
@@ -29,15 +30,6 @@ _INVERSE = {
     "divide": "multiply",
     "true_divide": "multiply",
 }
-# what fused kernels call the argument that replaces their own scale
-_SCALE_ARGUMENTS = {
-    "scaled_dot_product_attention": "scale",
-    "flex_attention": "scale",
-    "memory_efficient_attention": "scale",
-    "dot_product_attention": "scale",
-    "sageattn": "sm_scale",
-}
-_FLASH = "flash_attn"
 _NO_SCALE_ARGUMENT = ("flax", "paddle")
 _WITH_ALPHA = {"baddbmm", "addbmm", "addmm"}
 
@@ -84,7 +76,7 @@ def turn(site: AttentionSite) -> Fix | None:
     where = places.inverted(culprit)
     operand, application = culprit.factor.operand, culprit.factor.application
     named = operand is not None and isinstance(operand.node, (cst.Name, cst.Attribute))
-    if not named or (where is not None and operand is not None and where.node is not operand.node and _is_own(site, where)):
+    if not named or (where is not None and operand is not None and where.node is not operand.node):
         fix = correct_number(site)
         if fix is not None:
             return fix
@@ -219,8 +211,7 @@ def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.Bas
         return None
     place = available.place(site, origin)
     base, power = split(node)
-    own = place.evaluate(base) if base is not node or not isinstance(node, (cst.Integer, cst.Float)) else None
-    keep = own is not None and site.facts.equal(own, site.contraction)
+    keep = _base_holds(site, origin, power)
     size = base if keep else place.size(site.contraction)
     if size is None:
         return None
@@ -235,6 +226,19 @@ def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.Bas
         case cst.Call() if power == HALF and exponent == -HALF and base is not node:
             return printer.product(cst.Integer("1"), _rebased(node, base, size), divide=True)
     return printer.power(size, exponent)
+
+
+def _base_holds(site: AttentionSite, origin: Origin, power: Fraction) -> bool:
+    """Whether the base of the culprit's number is the contraction dimension already, so that only the power is wrong."""
+    culprit = site.culprit
+    if culprit is None or site.contraction is None or not power or isinstance(origin.node, (cst.Integer, cst.Float)):
+        return False
+    if not any(one is not None and one.node is origin.node for one in (culprit.factor.operand, culprit.factor.definition)):
+        return False
+    if site.facts.normalise(site.contraction).is_number and isinstance(split(origin.node)[0], (cst.Integer, cst.Float)):  # type: ignore[arg-type]
+        return False
+    made = culprit.factor.value.power(Fraction(-1)) if culprit.factor.division else culprit.factor.value
+    return site.facts.equal(made.power(1 / power), site.contraction)
 
 
 def _numeric_exponent(site: AttentionSite, needed: Monomial) -> Fraction | None:
@@ -284,6 +288,8 @@ def _disagrees(site: AttentionSite, origin: Origin) -> bool:
                 return True
         if other.product is not None and other.product.origin is not None and other.product.origin.node is origin.node:
             return True
+        if other.record.anchor is not None and other.record.anchor.node is origin.node:
+            return True
     return False
 
 
@@ -294,41 +300,47 @@ def _is_own(site: AttentionSite, origin: Origin) -> bool:
     culprit = site.culprit
     assert culprit is not None
     operand = culprit.factor.operand
-    if operand is None or operand.node is origin.node:
+    if operand is None or _inside(operand.node, origin.node) or places.is_handed_over(origin):
         return True
-    if _inside(operand.node, origin.node):
-        return True
-    if not isinstance(operand.node, (cst.Name, cst.Attribute)):
+    target = _target_of(origin)
+    if target is None:
         return False
-    name = operand.node.attr.value if isinstance(operand.node, cst.Attribute) else operand.node.value
-    reads = _reads(site, origin, name)
-    faulty = [other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind] + [site]
-    known = {id(placed.factor.operand.node) for other in faulty for placed in other.factors if placed.factor.operand is not None}
+    alike = [site, *(other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind)]
+    used: list[cst.CSTNode] = []
+    for other in alike:
+        used += [placed.factor.operand.node for placed in other.factors if placed.factor.operand is not None]
+        used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
+    known = set(map(id, used))
+    reads = _reads(origin, target)
     return bool(reads) and all(id(node) in known for node in reads)
 
 
-def _reads(site: AttentionSite, origin: Origin, name: str) -> list[cst.CSTNode]:
-    """Every place of the unit that reads a name or an attribute of that name, but for plain hand-overs of locals."""
+def _target_of(origin: Origin) -> str | None:
+    """The name or attribute that is assigned the number made at a place."""
+    for node in places.ancestors(origin):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)))]):
+                return name
+            case cst.AnnAssign(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
+                return name
+            case cst.BaseStatement():
+                return None
+            case cst.Call() if called(node) != "register_buffer" and len(node.args) > 1:
+                return None
+    return None
+
+
+def _reads(origin: Origin, name: str) -> list[cst.CSTNode]:
+    """Every place of a file's statement that reads a name or an attribute of that name; none where other statements read it, too."""
+    scope = origin.unit.scope
     finder = _Reads(name)
     origin.unit.module.visit(finder)
-    elsewhere = any(
-        name in site.record.scope.statement_text(statement)
-        for statement in origin.unit.scope.statements
-        if statement.first != origin.unit.first_row and statement.kind in ("class", "function", "other")
-    )
-    return [] if elsewhere and finder.attribute and _is_reached_from_outside(site, origin, name) else finder.found
-
-
-def _is_reached_from_outside(site: AttentionSite, origin: Origin, name: str) -> bool:
-    """Whether another statement of the file reads `.name` of an object, or inherits from the class."""
-    owner = getattr(site.record.owner, "name", None)
-    for statement in origin.unit.scope.statements:
-        if statement.first == origin.unit.first_row:
-            continue
-        text = origin.unit.scope.statement_text(statement)
-        if f"({owner}" in text.partition(":")[0] and f".{name}" in text:
-            return True
-    return False
+    around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
+    for statement in scope.statements:
+        apart = statement.first != origin.unit.first_row
+        if apart and around.search(scope.statement_text(statement)):
+            return []
+    return finder.found
 
 
 class _Reads(cst.CSTVisitor):
@@ -390,7 +402,7 @@ def _scale_operand(site: AttentionSite, target: Origin) -> tuple[cst.BaseExpress
     named = place.factor(site.expected)
     if named is not None:
         return named
-    size = place.size(site.contraction) or place.operand_axis(target)
+    size = place.size(site.contraction)
     return (printer.power(size, -HALF), False) if size is not None else None
 
 
@@ -403,7 +415,7 @@ def _unscaled_logits(site: AttentionSite) -> Origin | None:
         return product.origin
     record = site.record
     logits, anchor = record.logits, record.anchor
-    if anchor is None or logits is None or not isinstance(logits.content, Product) or logits.masks:
+    if anchor is None or logits is None or not isinstance(logits.content, Product) or logits.masks or _disagrees(site, anchor):
         return None
     match anchor.node:
         case cst.Call(args=[cst.Arg(value=cst.Name() as argument), *_]):
@@ -442,7 +454,7 @@ def _with_argument(call: cst.Call, keyword: str, value: cst.BaseExpression) -> c
 def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | None = None) -> Fix | None:
     """Tell a fused kernel its scale."""
     call, kernel = where.node, site.record.kernel or ""
-    keyword = "softmax_scale" if kernel.startswith(_FLASH) else _SCALE_ARGUMENTS.get(kernel)
+    keyword = SCALE_ARGUMENTS.get(kernel)
     if (
         not isinstance(call, cst.Call)
         or keyword is None
@@ -485,9 +497,9 @@ def _without(placed: PlacedFactor) -> tuple[Origin, cst.BaseExpression | None] |
     node = application.node
     match node:
         case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide()) if node.right is operand.node:
-            return application, node.left
+            return _unless_itself(application, node.left)
         case cst.BinaryOperation(operator=cst.Multiply()) if node.left is operand.node:
-            return application, node.right
+            return _unless_itself(application, node.right)
         case cst.Call(func=cst.Attribute(value=receiver), args=[cst.Arg(value=only)]) if called(node) in _INVERSE and only is operand.node:
             line = _line(application)
             return (Origin(application.unit, line), None) if line is not None else (application, receiver)
@@ -497,6 +509,16 @@ def _without(placed: PlacedFactor) -> tuple[Origin, cst.BaseExpression | None] |
             line = _line(application)
             return (Origin(application.unit, line), None) if line is not None else None
     return None
+
+
+def _unless_itself(application: Origin, rest: cst.BaseExpression) -> tuple[Origin, cst.BaseExpression | None]:
+    """`q = q * scale` without its factor is no statement at all."""
+    match list(places.ancestors(application))[:2]:
+        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]), cst.SimpleStatementLine() as line]:
+            removable = len(line.body) == 1 and line.trailing_whitespace.comment is None
+            if removable and isinstance(rest, cst.Name) and rest.value == name:
+                return Origin(application.unit, line), None
+    return application, rest
 
 
 def _line(application: Origin) -> cst.SimpleStatementLine | None:
