@@ -50,11 +50,11 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
         count = baseline.write(settings.baseline, run.diagnostics, work.judged())
         _say(settings, f"wrote {count} finding{_s(count)} to {settings.baseline}")
         return _status(work, run, 0)
+    from attnlint import confirming
+
     known = _without_known(settings, work, run)
     if options.confirm:
-        from attnlint import confirming
-
-        run.diagnostics = confirming.confirm(run.diagnostics)
+        run.diagnostics = confirming.confirm(run.diagnostics, print_warning if settings.verbose else None)
     if options.add_ignore is not None:
         return _add_ignores(options, settings, work, run)
     fixed = 0
@@ -68,6 +68,8 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
             run.errors += [error for error in before.errors if error not in run.errors]
             run.refused = before.refused
             known = _without_known(settings, work, run)
+            if options.confirm:
+                run.diagnostics = confirming.confirm(run.diagnostics)
     _complain(run, work.found, settings)
     from attnlint import reports
 
@@ -286,7 +288,7 @@ class Work:
             from attnlint import cache
 
             folder = settings.cache_dir or os.path.join(settings.root, cache.FOLDER)
-            self.cache = cache.Cache(folder, self.roots, settings.plugins if settings.trusted else ())
+            self.cache = cache.Cache(folder, self.roots, settings.plugins)
             self.book.cache = self.cache
         return self.cache
 
@@ -320,7 +322,7 @@ class Work:
         from attnlint.analysis import Engine
 
         settings = self.resolver.run
-        return Engine(self.roots, settings.plugins if settings.trusted else ())
+        return Engine(self.roots, settings.plugins)
 
     def check(self) -> Run:
         """The findings, selected and without what is suppressed."""

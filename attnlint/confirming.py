@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from attnlint.config import ConfigError
 from attnlint.session import Diagnostic
 
 
-def confirm(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings with what their confirmation says. Raises ConfigError where the confirmation is not installed."""
+def confirm(diagnostics: Sequence[Diagnostic], tell: Callable[[str], None] | None = None) -> list[Diagnostic]:
+    """The findings with what their confirmation says; those that the measurement refutes are withdrawn, and `tell` is told of each.
+
+    Raises ConfigError where the confirmation is not installed.
+    """
     try:
         from attnlint.confirm import confirm_finding
     except ImportError as error:
@@ -21,5 +24,9 @@ def confirm(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
             confirmed.append(one)
             continue
         verdict = confirm_finding(one.finding, one.document.program, one.absolute)
+        if verdict["status"] == "refuted":
+            if tell is not None:
+                tell(f"{one.path}:{one.start.row}:{one.start.column}: {one.finding.code} withdrawn: {verdict['reason']}")
+            continue
         confirmed.append(replace(one, finding=replace(one.finding, confirmation=dict(verdict))))
     return confirmed

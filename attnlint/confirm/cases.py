@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import errno
 import heapq
 import inspect
 import itertools
@@ -39,7 +39,9 @@ class Entry:
     name: str
 
     def __str__(self) -> str:
-        return {"script": "the script's statements", "slice": f"the statements between q, k and softmax of {self.name}"}.get(self.kind, self.name)
+        return {"script": "the script's statements", "slice": f"the statements between q, k and softmax of {self.name}"}.get(
+            self.kind, self.name
+        )
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def run(bench: Bench, recipe: Recipe) -> list[Reading]:
     for which in (0, 1):
         try:
             readings += _once(bench, recipe, call, which)
-        except Exception:
+        except (Exception, SystemExit):
             if which == 0:
                 raise
     return readings
@@ -112,9 +114,7 @@ def _once(bench: Bench, recipe: Recipe, call: Any, which: int) -> list[Reading]:
     table = letters(recipe.sizes, which, recipe.same)
     random = np.random.default_rng(SEED)
     seed_everything()
-    values = {
-        name: make(value, table, random, bench.library, recipe.sizes) for name, value in recipe.state.items() if value is not DEFAULT
-    }
+    values = {name: make(value, table, random, bench.library, recipe.sizes) for name, value in recipe.state.items() if value is not DEFAULT}
     return measured(lambda: call(values), bench.target, bench.library, values)
 
 
@@ -147,7 +147,11 @@ def _apply(function: Any, values: Mapping[str, Any], signature_of: Any = None) -
     for parameter in inspect.signature(signature_of or function).parameters.values():
         if parameter.name not in values:
             continue
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) and not keywords and len(positional) == _place(signature_of or function, parameter.name):
+        if (
+            parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            and not keywords
+            and len(positional) == _place(signature_of or function, parameter.name)
+        ):
             positional.append(values[parameter.name])
         else:
             keywords[parameter.name] = values[parameter.name]
@@ -181,7 +185,7 @@ def search(bench: Bench, entry: Entry, flags: tuple[str, ...]) -> Iterator[tuple
         recipe = Recipe(entry, ASSIGNMENTS[0])
         try:
             readings = run(bench, recipe)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             bench.note(entry, _raised(error))
             return
         if readings:
@@ -213,6 +217,8 @@ def _variants(entry: Entry) -> Iterator[tuple[Sizes, str]]:
 def _raised(error: BaseException) -> str:
     if isinstance(error, (NoCase, construct.CannotBuild)):
         return str(error)
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return "writes more output than is allowed"
     return f"raises {construct.describe(error)}"
 
 
@@ -221,7 +227,7 @@ def _search_one(bench: Bench, recipe: Recipe, flags: tuple[str, ...]) -> tuple[R
         base = replace(recipe, method=method)
         try:
             call = callable_of(bench, base)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             bench.note(recipe.entry, _raised(error))
             return None
         owner = getattr(call, "owner", None)
@@ -243,7 +249,7 @@ def _methods(bench: Bench, recipe: Recipe) -> list[str]:
     owner_name, _, name = recipe.entry.name.rpartition(".")
     try:
         cls = _lookup(bench.tree.space(recipe.entry.path), owner_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         bench.note(recipe.entry, _raised(error))
         return []
     found = [one for one in FORWARD[:3] if _own(cls, one)]
@@ -300,7 +306,7 @@ def _inputs_search(bench: Bench, recipe: Recipe) -> tuple[Recipe, list[Reading]]
         candidate = replace(recipe, state=state, same=same)
         try:
             readings = run(bench, candidate)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             message = f"{type(error).__name__}: {error}"
             last = last or _raised(error)
             table = letters(recipe.sizes, 0, same)
@@ -336,7 +342,12 @@ def _alike(order: list[str], state: Mapping[str, Any], indices: Mapping[str, lis
     for name in order:
         values = indices[name]
         at = next((i for i, value in enumerate(values) if value == state[name]), None)
-        if at is not None and at + 1 < len(values) and re.match(r"(q|k|v|x)|.*(query|key|value)", name, re.I) and type(values[at]).__name__ == "Array":
+        if (
+            at is not None
+            and at + 1 < len(values)
+            and re.match(r"(q|k|v|x)|.*(query|key|value)", name, re.I)
+            and type(values[at]).__name__ == "Array"
+        ):
             moved[name] = values[at + 1]
             count += 1
     return moved if count > 1 else None
@@ -344,6 +355,3 @@ def _alike(order: list[str], state: Mapping[str, Any], indices: Mapping[str, lis
 
 def _slice_search(bench: Bench, entry: Entry) -> Iterator[tuple[Recipe, list[Reading]]]:
     return iter(())
-
-
-__all__ = ["Bench", "Entry", "NoCase", "Recipe", "ast", "run", "search"]

@@ -78,14 +78,13 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     before = bench("before", budget * 0.6)
     found: list[tuple[Recipe, list[Reading]]] = []
     for kind, name, leaves_open in job["entries"]:
-        here = 0
-        for recipe, readings in search(before, Entry(kind, job["path"], name), tuple(job["flags"])):
+        cases = search(before, Entry(kind, job["path"], name), tuple(job["flags"]))
+        for count, (recipe, readings) in enumerate(cases, 1):
             if shows(readings, job["kind"]) or not leaves_open:  # a scale that this module chose itself refutes nothing
                 found.append((recipe, readings))
             else:
                 before.note(recipe.entry, "leaves the scale to its caller, and is right with the right one")
-            here += 1
-            if shows(readings, job["kind"]) or here >= 2:
+            if shows(readings, job["kind"]) or count >= 2:
                 break
         if found and shows(found[-1][1], job["kind"]):
             break
@@ -113,7 +112,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
             result["after"] = [_reading(one) for one in fixed]
             if not fixed:
                 result["after_reason"] = f"the fixed code {after.target.unseen()}"
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             result["after_reason"] = f"the fixed code raises {describe(error)}"
     return result
 
@@ -158,7 +157,9 @@ def _fence(limits: dict[str, Any], folder: str) -> None:
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = arguments
-            writes = (isinstance(mode, str) and any(c in mode for c in "wax+")) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+            writes = (isinstance(mode, str) and any(c in mode for c in "wax+")) or (
+                isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            )
             if writes and isinstance(path, (str, bytes)) and not _inside(path, inside):
                 raise PermissionError(f"writing to {os.fsdecode(path)} is refused while a finding is confirmed")
         elif event in _REFUSED:
@@ -168,15 +169,18 @@ def _fence(limits: dict[str, Any], folder: str) -> None:
 
 
 _REFUSED = frozenset(
-    """socket.connect socket.bind socket.sendto socket.getaddrinfo subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty
-    os.remove os.rename os.rmdir os.mkdir os.chmod os.chown os.link os.symlink os.truncate os.kill os.killpg shutil.rmtree shutil.move shutil.copyfile
-    os.startfile webbrowser.open ftplib.connect smtplib.connect""".split()
+    [
+        *("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "ftplib.connect", "smtplib.connect", "webbrowser.open"),
+        *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.startfile"),
+        *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate"),
+        *("os.kill", "os.killpg", "shutil.rmtree", "shutil.move", "shutil.copyfile"),
+    ]
 )
 
 
 def _inside(path: str | bytes, folder: str) -> bool:
     real = os.path.realpath(os.fsdecode(path))
-    return real.startswith(folder) or real == "/dev/null" or real == os.devnull
+    return real.startswith(folder) or real in ("/dev/null", os.devnull)
 
 
 def _used_memory() -> int:

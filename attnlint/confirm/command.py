@@ -6,14 +6,12 @@ import argparse
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from attnlint.config import ConfigError
 from attnlint.confirm.confirmation import Confirmation, confirm
 from attnlint.confirm.isolate import Limits
-from attnlint.config import ConfigError
 
 if TYPE_CHECKING:
     from attnlint.model import Finding
@@ -45,7 +43,8 @@ def main(arguments: Sequence[str]) -> int:
 class Row:
     """A finding, the document it is in, and its confirmation."""
 
-    def __init__(self, finding: Finding, document: Document, shown: str, confirmation: Confirmation) -> None:
+    def __init__(self, finding: Finding, document: Document, shown: str, confirmation: Confirmation, fixed: str | None = None) -> None:
+        self.fixed = fixed
         self.finding = finding
         self.document = document
         self.path = shown
@@ -69,7 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fixed", metavar="FILE", help="compare with this file instead of the finding's own fix")
     parser.add_argument("--report", metavar="FILE.html", help="write a page with plots that stands alone")
     parser.add_argument("--output-format", choices=("full", "json"), default="full", help="how confirmations are printed")
-    parser.add_argument("--timeout", type=_positive, default=Limits.seconds, metavar="SECONDS", help="time for one finding (default: %(default)g)")
+    parser.add_argument(
+        "--timeout", type=_positive, default=Limits.seconds, metavar="SECONDS", help="time for one finding (default: %(default)g)"
+    )
     parser.add_argument("--memory", type=_whole, default=Limits.memory, metavar="MIB", help="memory for one finding (default: %(default)s)")
     return parser
 
@@ -124,13 +125,15 @@ def _confirm_target(text: str, fixed: str | None, limits: Limits) -> list[Row]:
     chosen = [f for f in findings if _matches(f, document, line, name)]
     if not chosen and (line is not None or name is not None):
         known = ", ".join(sorted({f"{document.place(f.span.start).row}" for f in findings}, key=int))
-        raise ConfigError(f"{text}: no finding there; " + (f"findings of {path} are at line {known}" if known else f"{path} has no finding"))
-    return [Row(f, document, path, confirm(replace(f), document.program, absolute, other, limits, roots)) for f in chosen]
+        raise ConfigError(
+            f"{text}: no finding there; " + (f"findings of {path} are at line {known}" if known else f"{path} has no finding")
+        )
+    return [Row(f, document, path, confirm(f, document.program, absolute, other, limits, roots), other) for f in chosen]
 
 
 def _bytes(read: object, absolute: str, shown: str) -> bytes:
     try:
-        return read(absolute)  # type: ignore[operator, no-any-return]
+        return read(absolute)  # type: ignore[operator]
     except (OSError, ValueError) as error:
         raise ConfigError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
@@ -180,6 +183,3 @@ def _object(row: Row) -> dict[str, object]:
         },
         "confirmation": row.confirmation.as_dict(),
     }
-
-
-__all__ = ["Row", "main", "split_target", "sys"]

@@ -54,7 +54,9 @@ class Confirmation:
         }
 
 
-def confirm(finding: Finding, program: str, path: str, fixed: str | None = None, limits: Limits | None = None, roots: Sequence[str] = ()) -> Confirmation:
+def confirm(
+    finding: Finding, program: str, path: str, fixed: str | None = None, limits: Limits | None = None, roots: Sequence[str] = ()
+) -> Confirmation:
     """Runs a finding's code, before and after its fix (or in the text `fixed`), in a process of its own."""
     if finding.site is None or finding.name not in verdict.MEASURED:
         return Confirmation("not-confirmed", f"{finding.name} is no claim about a measured scale or mask")
@@ -109,8 +111,11 @@ def _shown(readings: Sequence[Mapping[str, Any]], finding: Finding) -> Shown:
     figures["factor"] = None
     if verdict.off(figures):
         named = site.scale if site is not None else None
-        figures["factor"] = " = ".join(filter(None, [named, fits[1].split(", ")[0] if fits else None])) or None
-    return Shown(figures, sum(int(one["figures"].get("calls") or 0) for one in readings), _tuples(worst["logits"]), _tuples(worst["weights"]))
+        measured = fits[1].split(", ")[0] if fits else None
+        figures["factor"] = f"{named} = {measured}" if named and measured and named != "1" else measured or named
+    return Shown(
+        figures, sum(int(one["figures"].get("calls") or 0) for one in readings), _tuples(worst["logits"]), _tuples(worst["weights"])
+    )
 
 
 def _tuples(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:

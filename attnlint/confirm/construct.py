@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import errno
 import inspect
 import re
 import sys
@@ -31,8 +32,17 @@ def absent_names(space: Space) -> frozenset[str]:
     asked: set[str] = set()
     read: set[str] = set()
     for node in ast.walk(space.module):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr") and len(node.args) >= 2:
-            if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str) and (node.func.id == "hasattr" or len(node.args) > 2):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("getattr", "hasattr")
+            and len(node.args) >= 2
+        ):
+            if (
+                isinstance(node.args[1], ast.Constant)
+                and isinstance(node.args[1].value, str)
+                and (node.func.id == "hasattr" or len(node.args) > 2)
+            ):
                 asked.add(node.args[1].value)
         elif isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
             read.add(node.attr)
@@ -62,8 +72,12 @@ def build(cls: type, sizes: Sizes, policy: str, space: Space, depth: int = 0) ->
             keywords[parameter.name] = value
     try:
         return cls(*positional, **keywords)
-    except Exception as error:
-        raise CannotBuild(f"{cls.__name__}({', '.join(f'{k}={_brief(v)}' for k, v in keywords.items())}) raises {describe(error)}") from error
+    except (Exception, SystemExit) as error:
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            raise CannotBuild("writes more output than is allowed") from error
+        raise CannotBuild(
+            f"{cls.__name__}({', '.join(f'{k}={_brief(v)}' for k, v in keywords.items())}) raises {describe(error)}"
+        ) from error
 
 
 def _hints(cls: type, space: Space) -> dict[str, Hint]:
@@ -111,9 +125,7 @@ def _tested_attributes(cls: type) -> set[str]:
     return found
 
 
-def _argument(
-    parameter: inspect.Parameter, hint: Hint, sizes: Sizes, policy: str, space: Space, depth: int
-) -> tuple[bool, Any]:
+def _argument(parameter: inspect.Parameter, hint: Hint, sizes: Sizes, policy: str, space: Space, depth: int) -> tuple[bool, Any]:
     """(whether it is given, its value)."""
     name, default = parameter.name, parameter.default
     role = names.role_of(name)
@@ -179,7 +191,11 @@ class _AnyLayer:
 
 def _class_of(annotation: Any, text: Any, name: str, space: Space) -> type | None:
     """The class of the tree that a parameter is annotated with, or the one configuration class of its module."""
-    if isinstance(text, str) and re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("int", "float", "bool", "str", "list", "dict", "tuple"):
+    if (
+        isinstance(text, str)
+        and re.fullmatch(r"[A-Za-z_]\w*", text)
+        and text not in ("int", "float", "bool", "str", "list", "dict", "tuple")
+    ):
         try:
             found = space[text]
         except Exception:
@@ -221,7 +237,7 @@ def prepare(instance: Any, seed: int) -> None:
                 continue
             fan = parameter[0].numel() if id(parameter) in layers else parameter.shape[-2]
             still = bool((parameter == parameter.flatten()[0]).all()) if parameter.numel() else False
-            if id(parameter) in layers or still and parameter.numel() > 4 or not bool(torch.isfinite(parameter).all()):
+            if id(parameter) in layers or (still and parameter.numel() > 4) or not bool(torch.isfinite(parameter).all()):
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) * max(1, fan) ** -0.5)
 
 

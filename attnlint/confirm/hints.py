@@ -11,8 +11,11 @@ from typing import Any
 
 MAX_DEPTH = 4
 _ARRAY_METHODS = frozenset(
-    """view reshape transpose permute size unsqueeze squeeze matmul bmm contiguous flatten unflatten swapaxes chunk split softmax unbind
-    masked_fill masked_fill_ expand repeat repeat_interleave mul div dot type_as to float half new_zeros dim mT T shape ndim device dtype""".split()
+    [
+        *("view", "reshape", "transpose", "permute", "unsqueeze", "squeeze", "flatten", "unflatten", "swapaxes", "expand", "contiguous"),
+        *("chunk", "split", "unbind", "repeat", "repeat_interleave", "matmul", "bmm", "dot", "mul", "div", "softmax", "masked_fill"),
+        *("masked_fill_", "type_as", "to", "float", "half", "new_zeros", "size", "dim", "mT", "T", "shape", "ndim", "device", "dtype"),
+    ]
 )
 _EINOPS = frozenset({"rearrange", "reduce", "repeat"})
 
@@ -63,7 +66,8 @@ def gather(function: ast.FunctionDef | ast.Lambda, owner: Any, scope: Any, depth
 def transposes_whole(function: ast.AST) -> bool:
     """Whether a function transposes with `.T` or `.t()`, which matrices are given to."""
     return any(
-        isinstance(node, ast.Attribute) and (node.attr == "T" or node.attr == "t" and isinstance(node.ctx, ast.Load)) for node in ast.walk(function)
+        isinstance(node, ast.Attribute) and (node.attr == "T" or (node.attr == "t" and isinstance(node.ctx, ast.Load)))
+        for node in ast.walk(function)
     )
 
 
@@ -129,13 +133,12 @@ class _Reader(ast.NodeVisitor):
         """The parameter that an expression still is, in rank and sizes: itself, normalised, scaled or cast."""
         if isinstance(value, ast.Name):
             return self.of(value)
-        if isinstance(value, ast.Call):
-            if isinstance(value.func, ast.Attribute):
-                if value.func.attr in ("contiguous", "float", "to", "clone", "detach", "type_as", "half", "double", "cuda"):
-                    return self._keeps(value.func.value)
-                layer = self._layer(value.func)
-                if layer is not None and value.args and type(layer).__name__ in _SAME:
-                    return self._keeps(value.args[0])
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr in ("contiguous", "float", "to", "clone", "detach", "type_as", "half", "double", "cuda"):
+                return self._keeps(value.func.value)
+            layer = self._layer(value.func)
+            if layer is not None and value.args and type(layer).__name__ in _SAME:
+                return self._keeps(value.args[0])
         if isinstance(value, ast.BinOp):
             if isinstance(value.op, (ast.Mult, ast.Div)) and self.of(value.left) is not None and not isinstance(value.right, ast.Name):
                 return self._keeps(value.left)
@@ -149,7 +152,12 @@ class _Reader(ast.NodeVisitor):
         """The parameter whose whole shape an expression is."""
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             return self._keeps(node.value)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("size", "get_shape") and not node.args:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("size", "get_shape")
+            and not node.args
+        ):
             return self._keeps(node.func.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple") and node.args:
             return self._shape_of(node.args[0])

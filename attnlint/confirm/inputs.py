@@ -7,24 +7,29 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from attnlint.confirm import sizes as names
 from attnlint.confirm.hints import Hint
 from attnlint.confirm.sizes import Sizes
 from attnlint.confirm.stubs import Configuration
 
-Dimension = Union[str, int]
+Dimension = str | int
 
 _QUERY = re.compile(r"q|.*quer(y|ies).*|q_.*|.*_q|tgt|target|decoder.*|x|text|hidden.*|inputs?_q|st|s_t", re.I)
 _KEYS = re.compile(
-    r"k|v|.*keys?|.*values?|k_.*|v_.*|.*_k|.*_v|.*kv|mem(ory)?|context|ctx|enc.*|encoder.*|source|src|.*_kv|y|cond.*|image.*|other|regions?", re.I
+    r"k|v|.*keys?|.*values?|k_.*|v_.*|.*_k|.*_v|.*kv|mem(ory)?|context|ctx|enc.*|encoder.*|source|src|.*_kv|y|cond.*|image.*|other|regions?",
+    re.I,
 )
 _MASK = re.compile(r".*mask.*|.*(pad|padding)|valid.*|.*bias.*|alibi|.*_lens?|visible|adj", re.I)
 _IDS = re.compile(r".*(_ids?|ids|tokens|idx|indices|index)|input_seqs?|log_seqs|tok", re.I)
 _WEIGHT = re.compile(r"w|w_?\w{1,2}|weights?_?\w*|\w*_?weights?|proj_?\w*|w_?(q|k|v|o|query|key|value|out).*", re.I)
-_IGNORED = re.compile(r"(past|cache|layer_past|past_key.*|kv_cache|rel_pos.*|position_bias|head_mask|rotary.*|freqs.*|rope.*|pos_emb.*)", re.I)
-_CALLABLE = re.compile(r"(.*_)?(fn|func|function|module|net|layer|block|sublayer|model|attn|attention|backbone|softmax|norm|activation)", re.I)
+_IGNORED = re.compile(
+    r"(past|cache|layer_past|past_key.*|kv_cache|rel_pos.*|position_bias|head_mask|rotary.*|freqs.*|rope.*|pos_emb.*)", re.I
+)
+_CALLABLE = re.compile(
+    r"(.*_)?(fn|func|function|module|net|layer|block|sublayer|model|attn|attention|backbone|softmax|norm|activation)", re.I
+)
 _ARRAY_TEXT = re.compile(r"Tensor|ndarray|NDArray|ArrayLike|Array\b|Float\[|FloatTensor")
 
 
@@ -130,7 +135,11 @@ def _array(value: Array, table: Mapping[str, int], random: Any, library: str) ->
     elif value.fill == "lower":
         made = np.broadcast_to(np.tril(np.ones(shape[-2:], bool)), shape).copy() if len(shape) > 1 and shape[-2] > 1 else _first_half(shape)
     elif value.fill == "upper":
-        made = np.broadcast_to(np.triu(np.ones(shape[-2:], bool), 1), shape).copy() if len(shape) > 1 and shape[-2] > 1 else ~_first_half(shape)
+        made = (
+            np.broadcast_to(np.triu(np.ones(shape[-2:], bool), 1), shape).copy()
+            if len(shape) > 1 and shape[-2] > 1
+            else ~_first_half(shape)
+        )
     elif value.fill == "zeros":
         made = np.zeros(shape)
     else:
@@ -182,7 +191,9 @@ def setting(name: str, sizes: Sizes) -> Any:
 class Guide:
     """What is known beside the hints: the built object, the sizes, and whether the function stands alone."""
 
-    def __init__(self, sizes: Sizes, owner: Any, absent: frozenset[str], parameters: Sequence[inspect.Parameter], flat: bool = False) -> None:
+    def __init__(
+        self, sizes: Sizes, owner: Any, absent: frozenset[str], parameters: Sequence[inspect.Parameter], flat: bool = False
+    ) -> None:
         self.sizes = sizes
         self.owner = owner
         self.absent = absent
@@ -252,7 +263,12 @@ def candidates(parameter: inspect.Parameter, hint: Hint, guide: Guide, masking: 
         if hint.is_object:
             return [*found, Settings(guide.absent)]
         role = names.role_of(name)
-        if role != "model" and role not in ("zero", "one", "two") and not (_QUERY.fullmatch(name) or _KEYS.fullmatch(name)) and len(name) > 1:
+        if (
+            role != "model"
+            and role not in ("zero", "one", "two")
+            and not (_QUERY.fullmatch(name) or _KEYS.fullmatch(name))
+            and len(name) > 1
+        ):
             return [*found, Constant(setting(name, guide.sizes)), *_arrays(name, hint, guide)]
         if role == "model" and re.fullmatch(r"(d_?model|.*_?dim|embed.*|hidden_size|n_embd|width)", name):
             return [*found, Constant(guide.sizes.model)]
@@ -269,10 +285,18 @@ def number(name: str, sizes: Sizes) -> Any:
 
 
 def _masks(hint: Hint, masking: bool) -> list[Any]:
-    shapes: list[tuple[Dimension, ...]] = [("B", 1, 1, "S"), ("B", "S"), ("T", "S"), ("B", "T", "S"), ("B", 1, "T", "S"), ("B", "H", "T", "S"), ("B", 1, "S")]
+    shapes: list[tuple[Dimension, ...]] = [
+        ("B", 1, 1, "S"),
+        ("B", "S"),
+        ("T", "S"),
+        ("B", "T", "S"),
+        ("B", 1, "T", "S"),
+        ("B", "H", "T", "S"),
+        ("B", 1, "S"),
+    ]
     if hint.rank:
         shapes = [shape for shape in shapes if len(shape) == hint.rank] or shapes
-    fills = ("zeros", "true", "false") if hint.added and not hint.masked else ("true", "false", "zeros")
+    fills: tuple[str, ...] = ("zeros", "true", "false") if hint.added and not hint.masked else ("true", "false", "zeros")
     if masking:
         fills = ("lower", "upper")
     return [Array(shape, fill) for fill in fills for shape in shapes]
@@ -281,7 +305,11 @@ def _masks(hint: Hint, masking: bool) -> list[Any]:
 def _arrays(name: str, hint: Hint, guide: Guide) -> list[Any]:
     """Random arrays that may fit a parameter."""
     if hint.integer is not None or (_IDS.fullmatch(name) and not hint.last and not hint.channels):
-        return [Array(("B", "T"), "ids", hint.integer or 7), Array(("B",), "ids", hint.integer or 7), Array(("T",), "ids", hint.integer or 7)]
+        return [
+            Array(("B", "T"), "ids", hint.integer or 7),
+            Array(("B",), "ids", hint.integer or 7),
+            Array(("T",), "ids", hint.integer or 7),
+        ]
     keys = bool(_KEYS.fullmatch(name)) and guide.has_query
     length: Dimension = "S" if keys else "T"
     lasts: list[Dimension] = list(dict.fromkeys(hint.last))
@@ -289,7 +317,12 @@ def _arrays(name: str, hint: Hint, guide: Guide) -> list[Any]:
     if not lasts:
         lasts = ["C", "D"] if guide.heads_given or guide.weights_given else ["D", "C"] if stands_alone else [*guide.widths, "D", "C"]
     if hint.second and _WEIGHT.fullmatch(name) and guide.owner is None:
-        return [Array(("C", "C" if guide.heads_given else "D"), "weight"), Array(("C", "C"), "weight"), Array(("D", "D"), "weight"), Array(("H", "C", "D"), "weight")]
+        return [
+            Array(("C", "C" if guide.heads_given else "D"), "weight"),
+            Array(("C", "C"), "weight"),
+            Array(("D", "D"), "weight"),
+            Array(("H", "C", "D"), "weight"),
+        ]
     shapes: list[tuple[Dimension, ...]] = []
     if hint.channels:
         spatial: dict[int, tuple[Dimension, ...]] = {3: ("T",), 4: ("Y", "Z"), 5: (2, "Y", "Z")}
@@ -303,7 +336,9 @@ def _arrays(name: str, hint: Hint, guide: Guide) -> list[Any]:
             1: [(last,)],
             2: [(length, last), ("B", last)],
             3: [("B", length, last)],
-            4: [("B", "H", length, last), ("B", length, "H", last)] if stands_alone else [("B", "M", length, last), ("B", "Y", "Z", last), ("B", "H", length, last)],
+            4: [("B", "H", length, last), ("B", length, "H", last)]
+            if stands_alone
+            else [("B", "M", length, last), ("B", "Y", "Z", last), ("B", "H", length, last)],
             5: [("B", 2, "Y", "Z", last)],
         }
         if guide.flat and hint.rank is None:
@@ -330,7 +365,10 @@ def _arrays(name: str, hint: Hint, guide: Guide) -> list[Any]:
 _AXES: tuple[tuple[str, str], ...] = (
     (r"b|bs|bsz|batch|batch_?size|nb|bz|b_?size|n_?batch(es)?", "B"),
     (r"n?_?heads?|num_?heads?|nh", "H"),
-    (r"t|l|s|seq|seq_?len(gth)?|len(gth)?|tokens?|n_?tokens|num_?tokens|tgt_?len|src_?len|q_?len|k_?len|time|steps|i|j|m|q|k|lq|lk|tq|tk|slen|num_(patches|nodes|tokens)", "T"),
+    (
+        r"t|l|s|seq|seq_?len(gth)?|len(gth)?|tokens?|n_?tokens|num_?tokens|tgt_?len|src_?len|q_?len|k_?len|time|steps|i|j|m|q|k|lq|lk|tq|tk|slen|num_(patches|nodes|tokens)",
+        "T",
+    ),
     (r"d|head_?dim|d_?k|dk|hd|dh|d_?head", "D"),
     (r"c|ch|channels?|embed_?dim|width|hidden|dim|d_?model|e|emb|embed|features?|f", "C"),
     (r"n", "N"),
@@ -345,12 +383,16 @@ def _by_names(hint: Hint, length: Dimension, lasts: Sequence[Dimension]) -> tupl
     """The shape that the names of the axes say: `b, n, c`, `length, batch, width`, `b h n d`."""
     if hint.channels or not hint.axes or len(hint.axes) < 2:
         return None
-    roles = [next((letter for pattern, letter in _AXES_COMPILED if pattern.match(axis.strip("()").split()[-1] if " " in axis else axis)), "?") for axis in hint.axes]
+    roles = [
+        next((letter for pattern, letter in _AXES_COMPILED if pattern.match(axis.strip("()").split()[-1] if " " in axis else axis)), "?")
+        for axis in hint.axes
+    ]
     image = "w" in roles and "h" in roles
     shape: list[Dimension] = []
-    for index, role in enumerate(roles):
-        if role == "N":
-            role = "B" if index == 0 and "B" not in roles and "T" in roles[1:] + ["T"] and len(roles) > 2 else "T"
+    for index, named in enumerate(roles):
+        role = named
+        if named == "N":
+            role = "B" if index == 0 and "B" not in roles and len(roles) > 2 else "T"
         if role == "h":
             shape.append("Y" if image else "H")
         elif role == "w":

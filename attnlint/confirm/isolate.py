@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,7 +15,19 @@ from typing import Any
 
 OUTPUT_LIMIT = 4 << 20
 RESULT_LIMIT = 16 << 20
-_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "SYSTEMDRIVE", "COVERAGE_PROCESS_START")
+_KEPT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "COVERAGE_PROCESS_START",
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +86,10 @@ def _result(answer: str, output: str, status: int, limits: Limits) -> dict[str, 
 
 def _cause(status: int, tail: str, limits: Limits) -> str:
     if status < 0:
-        names = {signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None: "it used up its time", getattr(signal, "SIGXFSZ", None): "it wrote too much output"}
+        names = {
+            signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None: "it used up its time",
+            getattr(signal, "SIGXFSZ", None): "it wrote too much output",
+        }
         try:
             number = signal.Signals(-status)
         except ValueError:
@@ -81,7 +97,9 @@ def _cause(status: int, tail: str, limits: Limits) -> str:
         return names.get(number, f"its process crashed ({number.name})")
     if "MemoryError" in tail or "can't allocate memory" in tail:
         return f"it needs more than {limits.memory} MiB of memory"
-    return f"its process exited with status {status} before anything was measured" + (f": {tail.strip().splitlines()[-1][:200]}" if tail.strip() and status else "")
+    return f"its process exited with status {status} before anything was measured" + (
+        f": {tail.strip().splitlines()[-1][:200]}" if tail.strip() and status else ""
+    )
 
 
 def _tail(output: str) -> str:
@@ -96,10 +114,8 @@ def _tail(output: str) -> str:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Ends the child and whatever it started in its session."""
     if hasattr(os, "killpg"):
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
     elif process.poll() is None:
         process.kill()
     process.wait()

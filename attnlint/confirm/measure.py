@@ -128,7 +128,7 @@ def _reading(site: Any, bias_scale: float | None) -> Reading:
     samples = site.samples
     if samples is None:
         return Reading(figures)
-    return Reading(figures, _rows(samples.logits), _rows(samples.weights))
+    return Reading(figures, _rows(samples.logits, 32), _rows(samples.weights, 16))
 
 
 def _plain(value: Any) -> Any:
@@ -141,5 +141,5 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _rows(array: Any) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(f"{x:.6g}") if math.isfinite(x) else -math.inf for x in row) for row in array[:32].tolist())
+def _rows(array: Any, count: int) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(f"{x:.6g}") if math.isfinite(x) else -math.inf for x in row) for row in array[:count].tolist())

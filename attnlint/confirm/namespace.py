@@ -1,11 +1,11 @@
 """A module of the linted tree whose names are made when they are first looked up, so that only what a case needs is executed."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
 import builtins
+import contextlib
 import importlib.util
 import linecache
 import os
@@ -34,9 +34,11 @@ def bound_names(node: ast.stmt) -> Iterator[str]:
     for child in _same_scope(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, (ast.Store, ast.Del)):
             yield child.id
-        elif isinstance(child, ast.stmt) and child is not node:
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
-                yield from bound_names(child)
+        elif child is not node and isinstance(child, _BINDING):
+            yield from bound_names(child)
+
+
+_BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
@@ -193,6 +195,9 @@ class Space(dict[str, Any]):
         for statement in statements:
             self.strict = before or isinstance(statement, ast.Try)
             try:
+                for name in _class_level_names(statement):
+                    with contextlib.suppress(KeyError):
+                        self[name]
                 code = compile(ast.Module([statement], []), self.path, "exec", _FLAGS, dont_inherit=True)
                 exec(code, self)
             finally:
@@ -206,7 +211,7 @@ class Space(dict[str, Any]):
         fromlist: Sequence[str] | None = None,
         level: int = 0,
     ) -> Any:
-        top = name.split(".")[0]
+        top = name.split(".", maxsplit=1)[0]
         found = self.tree.file_of(self.path, name if fromlist or level else top, level)
         if found is not None:
             return self.tree.space(found).proxy
@@ -234,6 +239,23 @@ class Space(dict[str, Any]):
         if known is not None:
             return known
         return stubs.Stub(name if fromlist else top, self.tree.used_stubs)
+
+
+def _class_level_names(statement: ast.stmt) -> set[str]:
+    """Names that class bodies read: CPython looks these up in the globals without asking `__missing__`."""
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.ClassDef):
+            pending: list[ast.AST] = list(node.body)
+            while pending:
+                one = pending.pop()
+                if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    pending += [*one.decorator_list, *one.args.defaults, *(d for d in one.args.kw_defaults if d is not None)]
+                elif isinstance(one, ast.Name):
+                    found.add(one.id)
+                elif not isinstance(one, ast.Lambda):
+                    pending += ast.iter_child_nodes(one)
+    return found
 
 
 class Proxy(types.ModuleType):

@@ -13,9 +13,14 @@ _MATMUL = re.compile(r"size (\d+) is different from (\d+)|shapes \(.*?(\d+),?\) 
 _NORM = re.compile(r"normalized_shape=\[(\d+)\], expected input with shape \[\*, (\d+)\], but got input of size\s*\[([\d, ]+)\]")
 _CHANNELS = re.compile(r"to have (\d+) channels, but got (\d+) channels")
 _UNPACK = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
-_VIEW = re.compile(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)|cannot reshape array of size (\d+) into shape \(?([\d, ]+)\)?")
+_VIEW = re.compile(
+    r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)|cannot reshape array of size (\d+) into shape \(?([\d, ]+)\)?"
+)
 _CONV = re.compile(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input")
-_SAME = re.compile(r"must match|Expected size for first two dimensions|could not be broadcast|shape mismatch|is invalid for input|cannot reshape|doesn't match|does not match|Sizes of tensors|einsum|can only concatenate|expanded size")
+_SAME = re.compile(
+    r"must match|match|Expected size for first two dimensions|could not be broadcast|shape mismatch|is invalid for input|cannot reshape"
+    r"|Sizes of tensors|einsum|can only concatenate|expanded size"
+)
 _INTEGER = re.compile(r"must be (Long|int)|arrays used as indices|expected scalar type Long|tensors used as indices")
 
 State = Mapping[str, Any]
@@ -86,12 +91,13 @@ def repairs(state: State, message: str, tables: Mapping[str, int]) -> list[dict[
 
 def _of_rank(shape: Sequence[Any], rank: int) -> list[tuple[Any, ...]]:
     last = shape[-1] if shape else "C"
-    return {
+    shapes: dict[int, list[tuple[Any, ...]]] = {
         2: [("T", last)],
         3: [("B", "T", last)],
         4: [("B", "H", "T", "D"), ("B", last, "Y", "Z"), ("B", "M", "T", last), ("B", "Y", "Z", last)],
         5: [("B", last, 2, "Y", "Z")],
-    }.get(rank, [])
+    }
+    return shapes.get(rank, [])
 
 
 def is_about_lengths(message: str) -> bool:

@@ -87,7 +87,9 @@ def _changes(statement: ast.Expr) -> set[str]:
     call = statement.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return set()
-    if isinstance(call.func.value, ast.Name) and (call.func.attr.endswith("_") or call.func.attr in ("append", "extend", "update", "fill", "sort")):
+    if isinstance(call.func.value, ast.Name) and (
+        call.func.attr.endswith("_") or call.func.attr in ("append", "extend", "update", "fill", "sort")
+    ):
         return {call.func.value.id}
     if call.func.attr in ("fill_diagonal", "put", "copyto") and call.args and isinstance(call.args[0], ast.Name):
         return {call.args[0].id}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Stub:
-    """Something of a package that is not there: a decorator that leaves alone, a layer that hands its tensor on, a base class of modules."""
+    """Something of a package that is not there: a decorator that leaves alone, a layer that hands its tensor on, a base class."""
 
     def __init__(self, name: str, used: dict[str, None]) -> None:
         self.__dict__.update(_name=name, _used=used)
@@ -104,7 +104,9 @@ def _is_array(value: Any) -> bool:
 # --- fused kernels that need a GPU: PyTorch's own in their layout, with the scale that they document (softmax_scale or scale, else 1/√d)
 
 
-def _flash(query: Any, key: Any, value: Any, dropout_p: float = 0.0, softmax_scale: float | None = None, causal: bool = False, **_: Any) -> Any:
+def _flash(
+    query: Any, key: Any, value: Any, dropout_p: float = 0.0, softmax_scale: float | None = None, causal: bool = False, **_: Any
+) -> Any:
     from torch.nn.functional import scaled_dot_product_attention
 
     q, k, v = (t.transpose(1, 2) for t in (query, key, value))
@@ -112,11 +114,13 @@ def _flash(query: Any, key: Any, value: Any, dropout_p: float = 0.0, softmax_sca
 
 
 def _flash_packed(qkv: Any, dropout_p: float = 0.0, softmax_scale: float | None = None, causal: bool = False, **_: Any) -> Any:
-    return _flash(*qkv.unbind(2), softmax_scale=softmax_scale, causal=causal)
+    query, key, value = qkv.unbind(2)
+    return _flash(query, key, value, softmax_scale=softmax_scale, causal=causal)
 
 
 def _flash_kv_packed(q: Any, kv: Any, dropout_p: float = 0.0, softmax_scale: float | None = None, causal: bool = False, **_: Any) -> Any:
-    return _flash(q, *kv.unbind(2), softmax_scale=softmax_scale, causal=causal)
+    key, value = kv.unbind(2)
+    return _flash(q, key, value, softmax_scale=softmax_scale, causal=causal)
 
 
 def _xformers(query: Any, key: Any, value: Any, attn_bias: Any = None, p: float = 0.0, scale: float | None = None, **_: Any) -> Any:

@@ -72,7 +72,7 @@ def site_rows(finding: Finding) -> list[int]:
 
 
 def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str, bool]]:
-    """(kind, name, whether it leaves the scale to its caller) of what to run, the nearest first: where the finding stands, where the site is, their callers, subclasses."""
+    """(kind, name, whether it leaves the scale to its caller) of what to run: where the finding stands, the site, callers, subclasses."""
     places = definitions(tree)
     found: dict[tuple[str, str], None] = {}
     late: dict[tuple[str, str], None] = {}
@@ -156,7 +156,12 @@ def _callers(tree: ast.Module, places: list[Place], target: Place) -> Iterator[t
             continue
         if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(place.node)):
             yield ("method", place.name) if place.owner is not None else ("function", place.name)
-    if any(isinstance(n, ast.Name) and n.id == name for s in tree.body if not isinstance(s, (ast.ClassDef, ast.FunctionDef)) for n in ast.walk(s)):
+    if any(
+        isinstance(n, ast.Name) and n.id == name
+        for s in tree.body
+        if not isinstance(s, (ast.ClassDef, ast.FunctionDef))
+        for n in ast.walk(s)
+    ):
         yield ("script", "")
 
 
@@ -170,9 +175,9 @@ def _heirs(tree: ast.Module, owner: str) -> Iterator[str]:
 def _makers(tree: ast.Module, places: list[Place], owner: str) -> Iterator[tuple[str, str]]:
     """Classes whose methods build an object of a class."""
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name != owner:
-            if any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == owner for n in ast.walk(node)):
-                yield ("method", f"{node.name}.forward")
+        made = {n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        if isinstance(node, ast.ClassDef) and node.name != owner and owner in made:
+            yield ("method", f"{node.name}.forward")
 
 
 def path_names(finding: Finding) -> tuple[str, ...]:

@@ -49,7 +49,9 @@ def judge(kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mappin
     if not shown:
         known = [figures for figures in before if off(figures) is not None]
         if not known:
-            return "not-confirmed", "the scale could not be measured: " + (str(before[0].get("note") or "no figures") if before else "no figures")
+            return "not-confirmed", "the scale could not be measured: " + (
+                str(before[0].get("note") or "no figures") if before else "no figures"
+            )
         if kind in RATIO_RULES:
             return "refuted", f"the measured scale is the expected one: ratio {known[0]['ratio']:.4g} at d = {known[0].get('head_dim')}" + (
                 f", under {cases} assignments of sizes" if cases > 1 else ""
@@ -68,7 +70,10 @@ def judge(kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mappin
     left = [figures for figures in after if not clears(figures, kind)]
     if left:
         now = left[0].get("ratio")
-        return "not-confirmed", f"{measured}, and {f'{now:.4g}' if now is not None else 'unknown'} after the fix: the fix does not make it 1"
+        return (
+            "not-confirmed",
+            f"{measured}, and {f'{now:.4g}' if now is not None else 'unknown'} after the fix: the fix does not make it 1",
+        )
     if kind == BIAS:
         return "confirmed", f"{measured}, and by 1 after the fix"
     if kind in MASK_RULES:
