@@ -153,9 +153,9 @@ class Comparison:
         """The innermost node around an edit may become anything; so may each expression and block that an insertion is at the edge of."""
         innermost: ast.AST = tree
         boundary: list[ast.AST] = []
-        pending: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
+        pending: list[ast.AST] = [tree]
         while pending:
-            node, parent = pending.pop()
+            node = pending.pop()
             extent = _extent(node)
             if extent is not None:
                 if not (extent[0] <= start and end <= extent[1]):
@@ -163,9 +163,12 @@ class Comparison:
                 innermost = node
                 if start == end and isinstance(node, ast.expr) and start in extent:
                     boundary.append(node)
-                if isinstance(node, ast.stmt) and extent == (start, end):  # a statement may go altogether
-                    boundary.append(parent)
-            pending += [(child, node) for child in ast.iter_child_nodes(node)]
+            children = list(ast.iter_child_nodes(node))
+            if start == end and any(isinstance(child, ast.stmt) and start in (_extent(child) or ()) for child in children):
+                boundary.append(node)  # a statement put in before or after one of its own
+            if start != end and any(isinstance(child, ast.stmt) and _extent(child) == (start, end) for child in children):
+                boundary.append(node)  # one of its own taken away
+            pending += children
         self._free.update(id(node) for node in (innermost, *boundary))
 
     def _is_touched(self, node: ast.AST) -> bool:
