@@ -53,7 +53,6 @@ def unscaled(q, k, v):
         ({"other*": 1.0}, "fault", zoo.root),
         ({"*": None}, "fault", zoo.root),
     ],
-    ids=str,
 )
 def test_expectations(expect, status, ratio, x):
     with probe.watch(zoo.Missing(), expect) as report:

@@ -340,7 +340,6 @@ def test_a_whole_transformer():
         {"enable_gqa": True},
         {"attn_mask": torch.randn(7, 9, requires_grad=True)},
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("grad", [True, False])
 def test_fused_attention_with_every_argument(arguments, grad):
