@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -368,7 +369,7 @@ def rule(options: argparse.Namespace) -> int:
     """`attnlint rule`."""
     from attnlint import registry
 
-    known = registry.rules()
+    known = registry.rules(tuple(Resolver({}, None, False).for_directory(os.getcwd()).plugins))
     if options.all:
         chosen = list(known)
     elif options.rule:
@@ -439,7 +440,7 @@ def _toml(value: object) -> str:
 def explain(options: argparse.Namespace) -> int:
     """`attnlint explain`."""
     try:
-        from attnlint import explain as explainer
+        explainer = importlib.import_module("attnlint.explain")
     except ImportError as error:
         raise ConfigError(f"`attnlint explain` is not available here ({error})") from None
     status = explainer.main([options.target])
