@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL = {"torch", "torch_xla", "functorch", "einops", "opt_einsum", "numpy", "scipy", "jaxtyping", "beartype"}
 _STDLIB = (os.sep + "functools.py", os.sep + "contextlib.py", os.sep + "threading.py")
+_INTERCEPTORS = {"__torch_dispatch__", "__torch_function__", "__array_ufunc__", "__array_function__"}
 _internal: dict[str, bool] = {}
 
 
@@ -49,7 +50,7 @@ def user_line() -> Line:
     last = Line("", 0)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not _is_internal(name):
+        if not _is_internal(name) and frame.f_code.co_name not in _INTERCEPTORS:
             return Line(name, frame.f_lineno)
         last = Line(name, frame.f_lineno)
         frame = frame.f_back
@@ -73,10 +74,15 @@ def place(module_type: type | None) -> Place:
     while frame is not None:
         code = frame.f_code
         name = code.co_filename
+        if code.co_name in _INTERCEPTORS:
+            frame = frame.f_back
+            continue
         if (
             raw is None
             and not name.startswith(_HERE + os.sep)
-            and not name.endswith(("_python_dispatch.py", "torch/_ops.py", "torch/_tensor.py"))
+            and not name.endswith(
+                ("_python_dispatch.py", "torch/_ops.py", "torch/_tensor.py", "torch/_compile.py", "_dynamo/eval_frame.py")
+            )
         ):
             raw = Line(name, frame.f_lineno)
         if user is None and not _is_internal(name):

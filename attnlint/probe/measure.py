@@ -446,7 +446,7 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
 def _axis_letter(index: list[Any], product: Product) -> str | None:
     """Which axis of the product varies along the keys of a row."""
     for i, c in zip(index, product.out_letters, strict=True):
-        if c != "." and i.ndim == 2 and i.shape[1] > 1 and not (i == i[:, :1]).all():
+        if c != "." and i.ndim == 2 and i.shape[1] > 1 and i[0, 0] != i[0, -1]:
             return c
     return None
 
@@ -455,7 +455,7 @@ def _reference(run: Run, logits: F64, p: F64, walked: Walked, raw: F64, track: T
     """The error of the weights against the reference at a scale that is still to be named."""
     import numpy as np
 
-    if walked.uneven or walked.capped or track.zeroed and run.r_squared is not None and run.r_squared > 1.1:
+    if walked.uneven or walked.capped or (track.zeroed and run.r_squared is not None and run.r_squared > 1.1):
         return None
     operands = operand_scale(run.terms)
     if not operands:

@@ -172,7 +172,7 @@ class TracedArray(np.ndarray):
     def dot(self, other: Any, out: Any = None) -> Any:
         return np.dot(self, other)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         made = _wrap(np.asarray(self).clip(min, max, **kwargs))
         return self._copied(made)
 

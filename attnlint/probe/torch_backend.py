@@ -305,7 +305,7 @@ def _power(c: Call) -> None:
         c.trace.opaque(x, c.out, "pow")
         return
     if exponent == 2:
-        if info is not None and (info.learned or info.parameter) or c.arrays.is_parameter(x):
+        if (info is not None and (info.learned or info.parameter)) or c.arrays.is_parameter(x):
             _learned(c)
         else:
             c.trace.put(c.out, Info(norm_of=c.trace.origin(x, info), norm_form="square"))
@@ -550,10 +550,10 @@ class ProbeMode(TorchDispatchMode):
         super().__init__()
         self.trace, self.arrays = trace, arrays
         self.errors: list[BaseException] = []
-        self.depth = 0
 
     @classmethod
-    def is_infra_mode(cls) -> bool:
+    def _should_skip_dynamo(cls) -> bool:
+        """The block forces eager: the guard that PyTorch would put around every operation is not needed, and costs."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -384,7 +384,7 @@ class Trace:
         """Say what `a` now holds. A view that covers only part of its storage is a write into it."""
         key = self.arrays.key(a)
         entry = self.table.get(key)
-        if self.arrays.covers(a) or entry is None and info is EMPTY:
+        if self.arrays.covers(a) or (entry is None and info is EMPTY):
             self._new_entry(key, a, info)
             return
         if entry is None:
@@ -493,8 +493,6 @@ class Trace:
         """Entries of `x` at other places in `out` (index, gather, repeat, roll): factors stay, positions are lost."""
         info = self.get(x)
         if info is None:
-            if self.arrays.is_parameter(x):
-                return
             return
         track = info.track
         if track is not None:
@@ -505,12 +503,12 @@ class Trace:
             g, o = self.arrays.geometry(x), self.arrays.geometry(out)
             if axis is not None and len(g.sizes) == len(o.sizes):
                 weights = Weights(info.weights.run, o.strides[axis], o.sizes[axis])
-            self.put(
-                out,
-                info._replace(
-                    track=track, weights=weights, exponential=None, exp_sum=(), exp_output=(), outer=None, table=None, parameter=False
-                ),
-            )
+        self.put(
+            out,
+            info._replace(
+                track=track, weights=weights, exponential=None, exp_sum=(), exp_output=(), outer=None, table=None, parameter=False
+            ),
+        )
 
     def merge(self, infos: Sequence[Info], *, plain: bool, lost: str) -> Info:
         """What is known of an array put together from several. Equal factors stay; the positions of logits are lost."""
@@ -666,8 +664,8 @@ class Trace:
         """Two halves of one array put together again (rope), or the end of a chain of factors."""
         inplace = self.same_storage(x, out)
         same = a.origin is not None and a.origin == b.origin
-        if not same or self.same_storage(x, y) and a.table is None:
-            if a.learned and b.learned or (a.learned or a.parameter) and self.arrays.geometry(y).numel == 1:
+        if not same or (self.same_storage(x, y) and a.table is None):
+            if (a.learned and b.learned) or ((a.learned or a.parameter) and self.arrays.geometry(y).numel == 1):
                 self.put(out, Info(learned=True, factors=()))
             elif inplace:
                 self.forget(out)
@@ -840,7 +838,7 @@ class Trace:
         tracked = self.get(big)
         if g_small.numel == 1 and self._number(small, small_info, big, out, op, divide):
             return
-        if tracked is not None and (tracked.track is not None or tracked.weights is not None) or g_small.numel * 4 <= g_big.numel:
+        if (tracked is not None and (tracked.track is not None or tracked.weights is not None)) or g_small.numel * 4 <= g_big.numel:
             if self._uniform(small, small_info, big, tracked, out, op, divide):
                 return
         elif small_info is None and tracked is None and g_small.sizes == g_big.sizes and all(g_small.strides) and all(g_big.strides):

@@ -12,12 +12,13 @@ HIDDEN, HEADS, KV_HEADS, HEAD_DIM, LAYERS, TOKENS = 48, 4, 2, 12, 2, 10
 
 def declare_torchvision_operators() -> None:
     """torchvision beside a CPU build of torch lacks its compiled operators; its import needs one of them declared."""
-    try:
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        _kept.append(library)
-    except RuntimeError:
-        return  # declared already: a torchvision with its operators
+    for name in ("nms", "qnms"):
+        try:
+            library = torch.library.Library("torchvision", "FRAGMENT")
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            _kept.append(library)
+        except RuntimeError:
+            continue  # declared already: a torchvision with its operators
 
 
 _kept: list[Any] = []

@@ -483,7 +483,23 @@ def test_json(report):
     site = document["sites"][1]
     assert site["kind"] == "wrong-dim-scale" and site["factors"][0]["on"] == "logits" and site["ratio"] == pytest.approx(zoo.H**-0.5)
     assert set(site) >= set(
-        "module calls head_dim scale expected ratio status kind factors slope r_squared max_weight saturated entropy reference_error".split()
+        [
+            "module",
+            "calls",
+            "head_dim",
+            "scale",
+            "expected",
+            "ratio",
+            "status",
+            "kind",
+            "factors",
+            "slope",
+            "r_squared",
+            "max_weight",
+            "saturated",
+            "entropy",
+            "reference_error",
+        ]
     )
 
 

@@ -6,9 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from attnlint import probe  # noqa: E402
-
 import zoo  # noqa: E402
+
+from attnlint import probe  # noqa: E402
 
 
 def built(make):

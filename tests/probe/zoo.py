@@ -988,3 +988,19 @@ class RandomFeatures(nn.Module):
     def forward(self, x):
         q, k = torch.exp(x @ self.omega / 8), torch.exp(x @ self.omega / 8)
         return (q @ (k.mT @ x)) / (q @ k.sum(1, keepdim=True).mT)
+
+
+@case()
+class PermutedQueries(Base):
+    """q and k picked by index after they were scaled: the factors stay with them."""
+
+    def attend(self, q, k, v):
+        order = torch.arange(T).flip(0)
+        return ((q * D**-0.5)[:, :, order] @ k.index_select(2, order).mT).softmax(-1) @ v.index_select(2, order)
+
+
+@case(ratio=1 / root, kind="double-scale")
+class PermutedQueriesTwice(Base):
+    def attend(self, q, k, v):
+        order = torch.arange(T).flip(0)
+        return ((q * D**-0.5)[:, :, order] @ k.mT * D**-0.5).softmax(-1) @ v
