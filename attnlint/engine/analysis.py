@@ -121,7 +121,7 @@ class Analysis:
             elif isinstance(value, ClassValue) and value.scope is self.scope:
                 self._entry(statement.first, lambda found=value: self._class(found))  # type: ignore[misc]
 
-    def _entry(self, row: int, evaluate: Callable[[], None]) -> None:
+    def _entry(self, row: int, evaluate: Callable[[], object]) -> None:
         """Evaluate one entry within its budget; what is left out is said, and the rest goes on."""
         interpreter = self.interpreter
         reason = "it needs more steps than are granted"

@@ -70,13 +70,13 @@ def binary(
             return Sequence(Unknown("sizes"))
         return engine.object_binary(operator, left, right, node)
     if operator in "*/+-" and _tensor_hint(left) | _tensor_hint(right):
-        a = engine.as_tensor(left, left_node) if _tensor_hint(left) else left
-        b = engine.as_tensor(right, right_node) if _tensor_hint(right) else right
-        return _with_tensor(engine, operator, a or left, b or right, node, left_node, right_node)
-    a, b = engine.as_scalar(left, left_node), engine.as_scalar(right, right_node)
-    if a is None or b is None:
+        first = (engine.as_tensor(left, left_node) if _tensor_hint(left) else None) or left
+        second = (engine.as_tensor(right, right_node) if _tensor_hint(right) else None) or right
+        return _with_tensor(engine, operator, first, second, node, left_node, right_node)
+    number, other = engine.as_scalar(left, left_node), engine.as_scalar(right, right_node)
+    if number is None or other is None:
         return Unknown("arithmetic on what is no number")
-    return _scalars(engine, operator, a, b, node)
+    return _scalars(engine, operator, number, other, node)
 
 
 def _tensor_hint(value: Value) -> bool:

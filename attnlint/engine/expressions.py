@@ -512,9 +512,9 @@ class Expressions(Engine):
             return self.choose(with_paths[:8])
         if isinstance(value, ShapeOf):
             if number is not None:
-                found = axis_of(value.tensor.shape, number)
-                if found is not None:
-                    return Scalar(found[1].size, self.origin(node))
+                place = axis_of(value.tensor.shape, number)
+                if place is not None:
+                    return Scalar(place[1].size, self.origin(node))
             return Scalar(self.opaque_symbol(node))
         if isinstance(value, SequenceValue):
             return value.item

@@ -141,10 +141,7 @@ class Interpreter(Statements):
         tail = name.rpartition(".")[2]
         origin = self.origin(node)
         if row.kind == "parameter":
-            value = settings.get("input")
-            found = REGISTRY.functions.get("torch.empty")
-            del found
-            return self._parameter(value, node)
+            return self._parameter(settings.get("input"), node)
         if row.kind in ("linear", "conv"):
             for key in ("out_features", "out_channels", "in_features", "in_channels"):
                 scalar = self.as_scalar(settings[key]) if isinstance(settings.get(key), (Scalar, Argument)) else None
@@ -401,7 +398,6 @@ class Interpreter(Statements):
         scale = values.get("scale")
         factor: Factor
         if scale is None or isinstance(scale, NoneValue):
-            default = Monomial() if unscaled else self.facts.normalise(size).root().power(_MINUS_ONE)
             default = Monomial() if unscaled else size.power(_MINUS_HALF)
             factor = Factor(default, self.origin(node), self.origin(node), via="default")
         else:
@@ -537,7 +533,6 @@ def _never(engine: Any, call: Call) -> Value:
 
 from fractions import Fraction  # noqa: E402
 
-_MINUS_ONE = Fraction(-1)
 _MINUS_HALF = Fraction(-1, 2)
 
 # what kernels call their parameters

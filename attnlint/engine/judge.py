@@ -267,12 +267,12 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if record.kernel is not None and q.tensor.normalised:
         _set(site, "intended", "the query is normalised")
         return
-    content = q.main.content, k.main.content
-    if any(isinstance(one, Elementwise) for one in content):
+    contents = q.main.content, k.main.content
+    if any(isinstance(one, Elementwise) for one in contents):
         _set(site, "unknown", "query or key is multiplied element by element")
         return
     opaque = [symbol for symbol in ratio.symbols if symbol.kind == OPAQUE]
-    reasons = [one.reason for one in content if isinstance(one, Leaf) and one.kind == "opaque" and one.reason]
+    reasons = [one.reason for one in contents if isinstance(one, Leaf) and one.kind == "opaque" and one.reason]
     free = {symbol for symbol in ratio.symbols if _free(symbol, record)}
     if free and not opaque:
         rest = _without(ratio, free)

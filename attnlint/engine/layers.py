@@ -167,11 +167,10 @@ def activation(engine: Interpreter, layer: Layer, arguments: list[Value], keywor
 
 def sequential(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
     items = engine.layer_items(layer)
+    value: Value = arguments[0] if arguments else Unknown("no input")
     if items is None:
-        value = arguments[0] if arguments else Unknown("no input")
         inner = layer.settings.get("items")
         return engine.call(inner.item, [value], {}, node) if isinstance(inner, SequenceValue) else engine.opaque_tensor("a sequence of unknown layers", node=node)
-    value: Value = arguments[0] if arguments else Unknown("no input")
     for item in items:
         value = engine.call(item, [value], {}, node)
     return value

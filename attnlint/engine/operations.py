@@ -48,6 +48,7 @@ from attnlint.engine.values import (
 
 if TYPE_CHECKING:
     from attnlint.engine.interpreter import Interpreter
+    from attnlint.engine.state import Engine
 
 Meaning = Callable[["Interpreter", "Call"], Value]
 
@@ -588,7 +589,7 @@ def _reshaped(engine: Interpreter, tensor: Tensor, shape: shapes.Shape | None, c
     return tensors.then(engine, tensor, call.node, shape=shape if shape is not None else _unknown_shape(engine, tensor))
 
 
-def ranked(engine: Interpreter, shape: shapes.Shape, rank: int) -> shapes.Shape:
+def ranked(engine: Engine, shape: shapes.Shape, rank: int) -> shapes.Shape:
     """The shape with so many axes; sizes asked for from the end, before the rank was known, are those of the axes from the front."""
     if shape.lead is None or rank < len(shape.axes):
         return shape
@@ -1120,8 +1121,6 @@ def rearrange(engine: Interpreter, call: Call) -> Value:
     if isinstance(value, Items):  # a list of tensors is stacked first
         parts = _operands_of(engine, value) or []
         if parts and isinstance(pattern, Text):
-            results = [rearrange(engine, replace_value(call, "input", part)) for part in parts]
-            del results
             stacked = shapes.stack([part.shape for part in parts], 0)
             if stacked is not None:
                 value = tensors.join(engine, parts, stacked, False, call.node)
@@ -1420,14 +1419,6 @@ def embedding(engine: Interpreter, call: Call) -> Value:
     axes = (*tensor.shape.axes, found[1]) if found is not None else ()
     shape = shapes.Shape(axes, tensor.shape.lead) if found is not None else shapes.unknown(engine.fresh("embedding"))
     return Tensor(shape, Leaf("embedding", engine.fresh("embedding")), history=tensors.one(engine.origin(call.node)))
-
-
-# --- fused kernels
-
-
-def fused(engine: Interpreter, call: Call) -> Value:
-    """A fused attention: scales by itself unless `scale` says otherwise."""
-    return engine.record_kernel(call)
 
 
 __all__ = ["Bool", "Call", "Layer", "Mapping", "Op", "Product", "Sum", "bind", "op"]

@@ -38,7 +38,7 @@ class Unit:
             from libcst.metadata import MetadataWrapper, PositionProvider
 
             wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-            self._positions = wrapper.resolve(PositionProvider)  # type: ignore[assignment]
+            self._positions = wrapper.resolve(PositionProvider)
         found = self._positions.get(node) if self._positions else None
         if found is None:
             return Span(Position(self.first_row, 1), Position(self.first_row, 1))

@@ -518,8 +518,8 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
             return engine.opaque_tensor("a sum over an unknown axis", node=node)
         if site is not None:
             weights, value = (content.left, content.right) if site_of_weights(engine, content.left) is not None else (content.right, content.left)
-            axis = axis_of(weights.shape, axes[0])
-            site.meet_value(value, (axis[1],) if axis is not None else (), weights, engine.origin(node))
+            place = axis_of(weights.shape, axes[0])
+            site.meet_value(value, (place[1],) if place is not None else (), weights, engine.origin(node))
             return Tensor(shape, Output(site), history=tensor.history)
         left, right = axis_of(content.left.shape, axes[0]), axis_of(content.right.shape, axes[0])
         size = found[1].size
@@ -529,12 +529,12 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
         contraction = Contraction(shape, size, (left[1],) if left else (), (right[1],) if right else ())
         return contract(engine, content.left.but(factors=(*content.left.factors, *tensor.factors)), content.right, contraction, node, pairwise=True)
     if isinstance(content, (Exponential, Weights, Elementwise)) or (isinstance(content, Sum) and site_of_weights(engine, tensor) is not None):
-        axis = None
+        axis: Axis | None = None
         if axes is not None and len(axes) == 1:
             from attnlint.engine.shapes import axis_of
 
-            found = axis_of(tensor.shape, axes[0])
-            axis = found[1] if found is not None else None
+            summed = axis_of(tensor.shape, axes[0])
+            axis = summed[1] if summed is not None else None
         return Tensor(shape, Total(tensor, axis, engine.origin(node)), history=tensor.history)
     notes = frozenset(note for note in tensor.notes if note.startswith("square:"))
     if isinstance(content, Product) or products_of(tensor):
