@@ -16,5 +16,8 @@ FUNCTIONS: dict[str, Op] = {
 TABLE = Table(
     name="einops",
     roots={"einops": FUNCTIONS, "einops.einops": FUNCTIONS},
-    layers={f"einops.layers.{name}": {"Rearrange": layer("rearrange", "pattern"), "Reduce": layer("opaque")} for name in ("torch", "tensorflow", "keras", "flax", "paddle")},
+    layers={
+        f"einops.layers.{name}": {"Rearrange": layer("rearrange", "pattern"), "Reduce": layer("opaque")}
+        for name in ("torch", "tensorflow", "keras", "flax", "paddle")
+    },
 )
