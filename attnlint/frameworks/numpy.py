@@ -34,8 +34,31 @@ FUNCTIONS: dict[str, Op] = {
     "exp": op(o.exp),
     "exp2": op(o.exp),
     "logaddexp": op(o.elementwise, "input other"),
-    **{name: _ELEMENT for name in ("tanh", "log", "log2", "log1p", "abs", "absolute", "clip", "sin", "cos", "maximum", "minimum", "sign", "floor", "ceil", "round", "nan_to_num")},
-    **{name: op(o.from_value, "input dtype") for name in ("array", "asarray", "float32", "float64", "float16", "int32", "int64", "asfarray", "ascontiguousarray")},
+    **{
+        name: _ELEMENT
+        for name in (
+            "tanh",
+            "log",
+            "log2",
+            "log1p",
+            "abs",
+            "absolute",
+            "clip",
+            "sin",
+            "cos",
+            "maximum",
+            "minimum",
+            "sign",
+            "floor",
+            "ceil",
+            "round",
+            "nan_to_num",
+        )
+    },
+    **{
+        name: op(o.from_value, "input dtype")
+        for name in ("array", "asarray", "float32", "float64", "float16", "int32", "int64", "asfarray", "ascontiguousarray")
+    },
     **{name: op(o.identity, "input dtype") for name in ("copy", "real", "astype")},
     "transpose": op(o.swap_axes, "input *dim", order=True),
     "permute_dims": op(o.permute, "input *dim"),
@@ -67,7 +90,23 @@ FUNCTIONS: dict[str, Op] = {
     "where": op(o.where, "condition input other"),
     "tril": op(o.triangle, "input diagonal"),
     "triu": op(o.triangle, "input diagonal"),
-    **{name: op(o.boolean, "input other") for name in ("equal", "not_equal", "less", "greater", "less_equal", "greater_equal", "logical_not", "logical_and", "logical_or", "isinf", "isnan", "isfinite")},
+    **{
+        name: op(o.boolean, "input other")
+        for name in (
+            "equal",
+            "not_equal",
+            "less",
+            "greater",
+            "less_equal",
+            "greater_equal",
+            "logical_not",
+            "logical_and",
+            "logical_or",
+            "isinf",
+            "isnan",
+            "isfinite",
+        )
+    },
     **{name: op(o.create, "shape") for name in ("zeros", "ones", "eye", "arange", "linspace", "identity")},
     "empty": op(o.create, "shape", note="empty"),
     "full": op(o.create, "shape other", fill=True),
@@ -83,7 +122,10 @@ FUNCTIONS: dict[str, Op] = {
 
 RANDOM: dict[str, Op] = {
     **{name: op(o.create, "*shape", leaf="array") for name in ("randn", "rand", "standard_normal", "random", "random_sample")},
-    **{name: op(o.create, "low high shape dtype", leaf="array") for name in ("normal", "uniform", "randint", "integers", "lognormal", "gamma")},
+    **{
+        name: op(o.create, "low high shape dtype", leaf="array")
+        for name in ("normal", "uniform", "randint", "integers", "lognormal", "gamma")
+    },
     "choice": op(o.create, "input shape", leaf="array"),
     **{name: op(o.external_value, "input", value="numpy.random") for name in ("default_rng", "RandomState", "Generator")},
     "seed": op(o.nothing),
@@ -105,7 +147,11 @@ TABLE = Table(
         "numpy": FUNCTIONS,
         "numpy.linalg": FUNCTIONS,
         "numpy.random": RANDOM,
-        "scipy.special": {"softmax": FUNCTIONS["softmax"], "logsumexp": FUNCTIONS["logsumexp"], "log_softmax": op(o.softmax, "input dim", dim=-1, log=True)},
+        "scipy.special": {
+            "softmax": FUNCTIONS["softmax"],
+            "logsumexp": FUNCTIONS["logsumexp"],
+            "log_softmax": op(o.softmax, "input dim", dim=-1, log=True),
+        },
         "cupy": FUNCTIONS,
         "cupy.random": RANDOM,
     },
