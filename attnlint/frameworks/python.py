@@ -70,7 +70,12 @@ TABLE = Table(
         "builtins": BUILTINS,
         "math": MATH,
         "cmath": MATH,
-        "functools": {"partial": op(b.partial, "function *input"), "reduce": op(b.reduced, "function input initial"), "lru_cache": op(o.passthrough_argument), "wraps": op(o.passthrough_argument)},
+        "functools": {
+            "partial": op(b.partial, "function *input"),
+            "reduce": op(b.reduced, "function input initial"),
+            "lru_cache": op(o.passthrough_argument),
+            "wraps": op(o.passthrough_argument),
+        },
         "operator": {
             "mul": op(o.binary, "input other", operator="*"),
             "truediv": op(o.binary, "input other", operator="/"),
