@@ -48,12 +48,66 @@ FUNCTIONS: dict[str, Op] = {
     "exp": op(o.exp),
     "exp2": op(o.exp),
     "logsumexp": op(o.reduce_max, "input dim keepdim", log=True),
-    **{name: _ELEMENT for name in ("tanh", "sigmoid", "relu", "gelu", "silu", "elu", "leaky_relu", "softplus", "log", "log2", "log1p", "abs", "clamp", "clip",
-                                   "clamp_min", "clamp_max", "sin", "cos", "erf", "relu6", "mish", "hardswish", "sign", "floor", "ceil", "round", "trunc",
-                                   "nan_to_num", "logsigmoid", "selu", "celu", "glu", "softsign", "hardtanh", "hardsigmoid", "maximum", "minimum")},
+    **{
+        name: _ELEMENT
+        for name in (
+            "tanh",
+            "sigmoid",
+            "relu",
+            "gelu",
+            "silu",
+            "elu",
+            "leaky_relu",
+            "softplus",
+            "log",
+            "log2",
+            "log1p",
+            "abs",
+            "clamp",
+            "clip",
+            "clamp_min",
+            "clamp_max",
+            "sin",
+            "cos",
+            "erf",
+            "relu6",
+            "mish",
+            "hardswish",
+            "sign",
+            "floor",
+            "ceil",
+            "round",
+            "trunc",
+            "nan_to_num",
+            "logsigmoid",
+            "selu",
+            "celu",
+            "glu",
+            "softsign",
+            "hardtanh",
+            "hardsigmoid",
+            "maximum",
+            "minimum",
+        )
+    },
     # casts and copies
     **{name: _CAST for name in ("to", "type")},
-    **{name: _SAME for name in ("clone", "detach", "contiguous", "asarray", "as_tensor", "dropout", "alpha_dropout", "feature_dropout", "rotary", "real", "view_as_real")},
+    **{
+        name: _SAME
+        for name in (
+            "clone",
+            "detach",
+            "contiguous",
+            "asarray",
+            "as_tensor",
+            "dropout",
+            "alpha_dropout",
+            "feature_dropout",
+            "rotary",
+            "real",
+            "view_as_real",
+        )
+    },
     "tensor": op(o.from_value, "input dtype"),
     "FloatTensor": op(o.from_value, dtype="float32"),
     "Tensor": op(o.from_value),
@@ -88,7 +142,10 @@ FUNCTIONS: dict[str, Op] = {
     "concat": op(o.concat, "inputs_list dim"),
     "concatenate": op(o.concat, "inputs_list dim"),
     "stack": op(o.stack, "inputs_list dim"),
-    **{name: op(o.gather, "input dim index") for name in ("index_select", "gather", "take_along_dim", "narrow", "select", "roll", "flip", "index_copy", "masked_select", "take")},
+    **{
+        name: op(o.gather, "input dim index")
+        for name in ("index_select", "gather", "take_along_dim", "narrow", "select", "roll", "flip", "index_copy", "masked_select", "take")
+    },
     "pad": op(o.pad, "input pad mode"),
     "view_as_complex": _SAME,
     # reductions
@@ -111,7 +168,10 @@ FUNCTIONS: dict[str, Op] = {
     "where": op(o.where, "condition input other"),
     "tril": op(o.triangle, "input diagonal"),
     "triu": op(o.triangle, "input diagonal"),
-    **{name: op(o.boolean, "input other") for name in ("eq", "ne", "lt", "gt", "le", "ge", "logical_not", "logical_and", "logical_or", "isinf", "isnan", "isfinite", "isin")},
+    **{
+        name: op(o.boolean, "input other")
+        for name in ("eq", "ne", "lt", "gt", "le", "ge", "logical_not", "logical_and", "logical_or", "isinf", "isnan", "isfinite", "isin")
+    },
     # creation
     **{name: op(o.create, "*shape") for name in ("zeros", "ones", "eye", "arange", "linspace")},
     "empty": op(o.create, "*shape", note="empty"),
@@ -131,11 +191,81 @@ FUNCTIONS: dict[str, Op] = {
 }
 
 METHODS: dict[str, Op] = {
-    **{name: row for name, row in FUNCTIONS.items() if name not in ("einsum", "cat", "stack", "full", "zeros", "ones", "linear", "checkpoint", "compile", "vmap", "empty",
-                                                                    "arange", "eye", "linspace", "concat", "concatenate", "tensor", "embedding", "normal", "pad", "randn", "rand", "randint", "dropout")},
-    **{f"{name}_": FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "masked_fill", "sqrt", "rsqrt", "pow", "exp", "tanh", "relu", "clamp", "neg", "clamp_min", "tril", "triu",
-                                                 "squeeze", "unsqueeze", "transpose", "baddbmm", "sigmoid", "abs")},
-    **{f"{name}_": op(o.identity) for name in ("normal", "uniform", "zero", "fill", "copy", "requires_grad", "index_fill", "index_copy", "scatter", "bernoulli", "trunc_normal", "index_add")},
+    **{
+        name: row
+        for name, row in FUNCTIONS.items()
+        if name
+        not in (
+            "einsum",
+            "cat",
+            "stack",
+            "full",
+            "zeros",
+            "ones",
+            "linear",
+            "checkpoint",
+            "compile",
+            "vmap",
+            "empty",
+            "arange",
+            "eye",
+            "linspace",
+            "concat",
+            "concatenate",
+            "tensor",
+            "embedding",
+            "normal",
+            "pad",
+            "randn",
+            "rand",
+            "randint",
+            "dropout",
+        )
+    },
+    **{
+        f"{name}_": FUNCTIONS[name]
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "masked_fill",
+            "sqrt",
+            "rsqrt",
+            "pow",
+            "exp",
+            "tanh",
+            "relu",
+            "clamp",
+            "neg",
+            "clamp_min",
+            "tril",
+            "triu",
+            "squeeze",
+            "unsqueeze",
+            "transpose",
+            "baddbmm",
+            "sigmoid",
+            "abs",
+        )
+    },
+    **{
+        f"{name}_": op(o.identity)
+        for name in (
+            "normal",
+            "uniform",
+            "zero",
+            "fill",
+            "copy",
+            "requires_grad",
+            "index_fill",
+            "index_copy",
+            "scatter",
+            "bernoulli",
+            "trunc_normal",
+            "index_add",
+        )
+    },
     "softmax_": FUNCTIONS["softmax"],
     "view": op(o.reshape, "input *shape"),
     "view_as": op(o.reshape_as, "input other"),
@@ -150,8 +280,29 @@ METHODS: dict[str, Op] = {
     "type_as": op(o.identity, "input other"),
     "to": op(o.identity, "input dtype"),
     "masked_fill": FUNCTIONS["masked_fill"],
-    **{name: op(o.identity, dtype=dtype) for name, dtype in (("float", "float32"), ("half", "half"), ("bfloat16", "half"), ("double", None), ("bool", "bool"))},
-    **{name: op(o.identity, casts=True) for name in ("int", "long", "cuda", "cpu", "numpy", "item", "squeeze_", "pin_memory", "data_ptr", "share_memory_", "tolist", "xpu", "byte", "char")},
+    **{
+        name: op(o.identity, dtype=dtype)
+        for name, dtype in (("float", "float32"), ("half", "half"), ("bfloat16", "half"), ("double", None), ("bool", "bool"))
+    },
+    **{
+        name: op(o.identity, casts=True)
+        for name in (
+            "int",
+            "long",
+            "cuda",
+            "cpu",
+            "numpy",
+            "item",
+            "squeeze_",
+            "pin_memory",
+            "data_ptr",
+            "share_memory_",
+            "tolist",
+            "xpu",
+            "byte",
+            "char",
+        )
+    },
     **{name: op(o.new_filled, "input *shape") for name in ("new_zeros", "new_ones")},
     "new_empty": op(o.new_filled, "input *shape", note="empty"),
     "new_full": op(o.create, "input shape other", fill=True),
@@ -179,7 +330,27 @@ MODULE_METHODS: dict[str, Op] = {
     "register_parameter": op(o.register_buffer, "receiver name other"),
     "add_module": op(o.register_module, "receiver name other"),
     "register_module": op(o.register_module, "receiver name other"),
-    **{name: op(o.nothing) for name in ("apply", "train", "eval", "to", "cuda", "cpu", "half", "float", "requires_grad_", "parameters", "named_parameters", "modules", "children", "register_forward_hook", "post_init", "load_state_dict")},
+    **{
+        name: op(o.nothing)
+        for name in (
+            "apply",
+            "train",
+            "eval",
+            "to",
+            "cuda",
+            "cpu",
+            "half",
+            "float",
+            "requires_grad_",
+            "parameters",
+            "named_parameters",
+            "modules",
+            "children",
+            "register_forward_hook",
+            "post_init",
+            "load_state_dict",
+        )
+    },
 }
 
 LAYERS: dict[str, LayerRow] = {
@@ -190,11 +361,45 @@ LAYERS: dict[str, LayerRow] = {
     **{f"ConvTranspose{n}d": layer("conv", "in_channels out_channels kernel_size stride padding", spatial=n) for n in (1, 2, 3)},
     "Embedding": layer("embedding", "num_embeddings embedding_dim"),
     **{name: layer("norm", "normalized_shape eps", how=name) for name in ("LayerNorm", "RMSNorm")},
-    **{name: layer("same", "p") for name in ("Dropout", "Dropout1d", "Dropout2d", "AlphaDropout", "Identity", "DropPath", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "SyncBatchNorm")},
+    **{
+        name: layer("same", "p")
+        for name in (
+            "Dropout",
+            "Dropout1d",
+            "Dropout2d",
+            "AlphaDropout",
+            "Identity",
+            "DropPath",
+            "BatchNorm1d",
+            "BatchNorm2d",
+            "BatchNorm3d",
+            "GroupNorm",
+            "InstanceNorm1d",
+            "InstanceNorm2d",
+            "SyncBatchNorm",
+        )
+    },
     "Softmax": layer("softmax", "dim"),
     "LogSoftmax": layer("softmax", "dim"),
     "Softmax2d": layer("same"),
-    **{name: layer("activation", function=name) for name in ("ReLU", "GELU", "Tanh", "Sigmoid", "SiLU", "ELU", "LeakyReLU", "Softplus", "Mish", "ReLU6", "SELU", "PReLU", "Hardswish")},
+    **{
+        name: layer("activation", function=name)
+        for name in (
+            "ReLU",
+            "GELU",
+            "Tanh",
+            "Sigmoid",
+            "SiLU",
+            "ELU",
+            "LeakyReLU",
+            "Softplus",
+            "Mish",
+            "ReLU6",
+            "SELU",
+            "PReLU",
+            "Hardswish",
+        )
+    },
     "Sequential": layer("sequential", "*items"),
     "ModuleList": layer("list", "items"),
     "ParameterList": layer("list", "items"),
@@ -203,12 +408,31 @@ LAYERS: dict[str, LayerRow] = {
     **{name: layer("recurrent", "input_size hidden_size num_layers", states=2 if name == "LSTM" else 1) for name in ("GRU", "LSTM", "RNN")},
     **{name: layer("recurrent_cell", "input_size hidden_size") for name in ("GRUCell", "LSTMCell", "RNNCell")},
     "MultiheadAttention": layer("attention", "embed_dim num_heads"),
-    **{name: layer("opaque") for name in ("TransformerEncoder", "TransformerEncoderLayer", "TransformerDecoder", "TransformerDecoderLayer", "Transformer")},
+    **{
+        name: layer("opaque")
+        for name in ("TransformerEncoder", "TransformerEncoderLayer", "TransformerDecoder", "TransformerDecoderLayer", "Transformer")
+    },
     "Parameter": layer("parameter", "input"),
     "UninitializedParameter": layer("parameter", "input"),
     "Unflatten": layer("unflatten", "dim shape"),
     "Flatten": layer("flatten", "start_dim end_dim"),
-    **{name: layer("pool") for name in ("AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "Upsample", "PixelShuffle", "Fold", "Unfold", "MaxPool3d", "AvgPool3d")},
+    **{
+        name: layer("pool")
+        for name in (
+            "AvgPool1d",
+            "AvgPool2d",
+            "MaxPool1d",
+            "MaxPool2d",
+            "AdaptiveAvgPool1d",
+            "AdaptiveAvgPool2d",
+            "Upsample",
+            "PixelShuffle",
+            "Fold",
+            "Unfold",
+            "MaxPool3d",
+            "AvgPool3d",
+        )
+    },
 }
 
 KERNELS: dict[str, Kernel] = {
@@ -218,15 +442,23 @@ KERNELS: dict[str, Kernel] = {
     "torch._C._nn.scaled_dot_product_attention": Kernel("query key value attn_mask dropout_p is_causal scale enable_gqa"),
     "torch.ops.aten.scaled_dot_product_attention": Kernel("query key value attn_mask dropout_p is_causal scale enable_gqa"),
     "flash_attn.flash_attn_func": Kernel("query key value dropout_p scale is_causal"),
-    "flash_attn.flash_attn_varlen_func": Kernel("query key value cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k dropout_p scale is_causal"),
+    "flash_attn.flash_attn_varlen_func": Kernel(
+        "query key value cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k dropout_p scale is_causal"
+    ),
     "flash_attn.flash_attn_qkvpacked_func": Kernel("qkv dropout_p scale is_causal", packed="qkv"),
     "flash_attn.flash_attn_kvpacked_func": Kernel("query kv dropout_p scale is_causal", packed="kv"),
     "flash_attn.flash_attn_varlen_qkvpacked_func": Kernel("qkv cu_seqlens max_seqlen dropout_p scale is_causal", packed="qkv"),
-    "flash_attn.flash_attn_varlen_kvpacked_func": Kernel("query kv cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k dropout_p scale is_causal", packed="kv"),
-    "flash_attn.flash_attn_with_kvcache": Kernel("query k_cache v_cache key value", aliases={"softmax_scale": "scale", "k": "key", "v": "value", "q": "query"}),
+    "flash_attn.flash_attn_varlen_kvpacked_func": Kernel(
+        "query kv cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k dropout_p scale is_causal", packed="kv"
+    ),
+    "flash_attn.flash_attn_with_kvcache": Kernel(
+        "query k_cache v_cache key value", aliases={"softmax_scale": "scale", "k": "key", "v": "value", "q": "query"}
+    ),
     "xformers.ops.memory_efficient_attention": Kernel("query key value attn_mask dropout_p scale"),
     "flash_attn.flash_attn_interface.flash_attn_func": Kernel("query key value dropout_p scale is_causal"),
-    "flash_attn.flash_attn_interface.flash_attn_unpadded_func": Kernel("query key value cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k dropout_p scale is_causal"),
+    "flash_attn.flash_attn_interface.flash_attn_unpadded_func": Kernel(
+        "query key value cu_seqlens_q cu_seqlens_k max_seqlen_q max_seqlen_k dropout_p scale is_causal"
+    ),
     "sageattention.sageattn": Kernel("query key value tensor_layout is_causal scale"),
 }
 
@@ -239,7 +471,11 @@ TABLE = Table(
         "torch.linalg": FUNCTIONS,
         "torch.Tensor": METHODS,
         "torch.utils.checkpoint": FUNCTIONS,
-        "torch.jit": {"script": op(o.passthrough_argument), "script_method": op(o.passthrough_argument), "annotate": op(o.identity, "type input")},
+        "torch.jit": {
+            "script": op(o.passthrough_argument),
+            "script_method": op(o.passthrough_argument),
+            "annotate": op(o.identity, "type input"),
+        },
         "torch.cuda.amp": {"autocast": op(o.nothing)},
     },
     methods=METHODS,
