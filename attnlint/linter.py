@@ -61,7 +61,9 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
                 )
     unique = {(f.code, f.filename, f.span): f for f in reversed(findings)}
     ordered = sorted(unique.values(), key=lambda f: (f.filename, f.span, f.code))
-    return LintResult(tuple(ordered), tuple(sites), tuple(sorted(analysis.interpreter.dependencies)), tuple(dict.fromkeys(analysis.interpreter.notes)))
+    return LintResult(
+        tuple(ordered), tuple(sites), tuple(sorted(analysis.interpreter.dependencies)), tuple(dict.fromkeys(analysis.interpreter.notes))
+    )
 
 
 def site_of(site: AttentionSite) -> Site:
