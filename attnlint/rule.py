@@ -54,7 +54,13 @@ def rules_in(package_name: str) -> Iterator[type[Rule]]:
             modules.append(import_module(f"{package_name}.{module.name}"))
     for found in modules:
         for value in vars(found).values():
-            if isinstance(value, type) and issubclass(value, Rule) and value is not Rule and value.__module__ == found.__name__ and hasattr(value, "code"):
+            if (
+                isinstance(value, type)
+                and issubclass(value, Rule)
+                and value is not Rule
+                and value.__module__ == found.__name__
+                and hasattr(value, "code")
+            ):
                 yield value
 
 
