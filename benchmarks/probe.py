@@ -138,9 +138,8 @@ def main() -> None:
             f"{name:>6} model, {row['plain_ms']:.1f} ms plain: watched ×{row['watch']:.2f} (at most ×{goal}), "
             f"FlopCounterMode ×{row['flop_counter']:.2f}"
         )
-    print(
-        f"a decorated call after its checks: +{found['decorator']['added_ns']:.0f} ns (under 200), ×{found['decorator']['ratio']:.4f} (at most ×1.01)"
-    )
+    cost = found["decorator"]
+    print(f"a decorated call after its checks: +{cost['added_ns']:.0f} ns (under 200), ×{cost['ratio']:.4f} (at most ×1.01)")
     print(f"a finished installed probe: the module is as it was: {found['installed']['module_as_it_was']}")
 
 

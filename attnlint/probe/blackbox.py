@@ -85,7 +85,7 @@ def _oriented(out: F64, shape: tuple[int, int, int, int]) -> F64:
     if out.shape == (batch * heads, tokens, width):
         return out.reshape(shape)
     raise ValueError(
-        f"fn returned shape {out.shape} for q, k, v of shape {shape} (batch, heads, tokens, head_dim): return the attention's output in that shape"
+        f"fn returned shape {out.shape} for q, k, v of shape {shape} (batch, heads, tokens, head_dim): return the output in that shape"
     )
 
 

@@ -6,7 +6,7 @@ import fnmatch
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Expect:
         return number
 
 
-Expectation = Union[None, float, Expect, Callable[[int], float], Mapping[str, Any]]
+Expectation = float | Expect | Callable[[int], float] | Mapping[str, Any] | None
 
 
 def normalise(expect: Any) -> Expect | tuple[tuple[str, Expect | None], ...] | None:

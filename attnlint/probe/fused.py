@@ -41,7 +41,8 @@ def observe_kernel(trace: Trace, kernel: Kernel, name: str, bound: dict[str, Any
     axes = {c: i for i, c in enumerate(kernel.layout)} if len(kernel.layout) == query.dim() else {c: i for i, c in enumerate("bhtd")}
     tokens, heads = axes.get("t", -2), axes.get("h")
     run.queries, run.keys = int(query.shape[tokens]), int(key.shape[tokens])
-    run.logits_shape = tuple(n for n in ((query.shape[0], query.shape[heads]) if heads is not None and query.dim() > 2 else ())) + (
+    run.logits_shape = (
+        *tuple(n for n in ((query.shape[0], query.shape[heads]) if heads is not None and query.dim() > 2 else ())),
         run.queries,
         run.keys,
     )

@@ -1,5 +1,6 @@
 """The report as a page that stands alone: a table, and for each site its logits' histogram and its weights' map in inline SVG."""
 
+# ruff: noqa: E501  (style sheets and figures read better unbroken)
 from __future__ import annotations
 
 import html

@@ -359,9 +359,8 @@ def _normalised(product: Product) -> bool:
     a, b = product.q_info, product.k_info
     if not (a.normalised and b.normalised):
         return False
-    if a.normalised in ("rms", "layer") and a.normalised == b.normalised and a.origin is not None and a.origin == b.origin:
-        return False  # one normalised input on both sides: a pre-norm without projections
-    return True
+    # One normalised input on both sides is a pre-norm without projections, not a norm of q and k.
+    return a.normalised == "l2" or a.normalised != b.normalised or a.origin is None or a.origin != b.origin
 
 
 def _placed(factor: Factor, on: str, part: int) -> Factor:
@@ -393,8 +392,6 @@ def measure(trace: Trace, track: Track, x: Any, axis: int, weights: Any, op: str
         _measure_numbers(trace, track, x, axis, weights, run, product)
     except Lost as reason:
         run.notes.append(f"no regression: {reason}")
-    finally:
-        product.q = product.q if track.lost else product.q
     return run
 
 

@@ -108,7 +108,7 @@ def _rsub(c: Call) -> None:
 
 
 def _addcmul(c: Call) -> None:
-    base, x, y = c.args[0], c.args[1], c.args[2]
+    base, x = c.args[0], c.args[1]
     info = c.trace.get(base)
     if info is not None and info.track is not None:
         after = c.trace.moved(info, base, c.out)

@@ -234,9 +234,9 @@ def test_warn_and_report(x):
 
 @pytest.mark.parametrize("arguments", [{"calls": 0}, {"calls": True}, {"on_fault": "explode"}])
 def test_bad_arguments(arguments):
-    with pytest.raises(ValueError, match="calls=|on_fault="):
+    with pytest.raises(ValueError, match=r"calls=|on_fault="):
         probe.checked(**arguments)
-    with pytest.raises(ValueError, match="calls=|on_fault="):
+    with pytest.raises(ValueError, match=r"calls=|on_fault="):
         probe.install(zoo.Plain(), **arguments)
 
 
@@ -482,25 +482,23 @@ def test_json(report):
     assert document["status"] == "fault" and len(document["sites"]) == 3
     site = document["sites"][1]
     assert site["kind"] == "wrong-dim-scale" and site["factors"][0]["on"] == "logits" and site["ratio"] == pytest.approx(zoo.H**-0.5)
-    assert set(site) >= set(
-        [
-            "module",
-            "calls",
-            "head_dim",
-            "scale",
-            "expected",
-            "ratio",
-            "status",
-            "kind",
-            "factors",
-            "slope",
-            "r_squared",
-            "max_weight",
-            "saturated",
-            "entropy",
-            "reference_error",
-        ]
-    )
+    assert set(site) >= {
+        "module",
+        "calls",
+        "head_dim",
+        "scale",
+        "expected",
+        "ratio",
+        "status",
+        "kind",
+        "factors",
+        "slope",
+        "r_squared",
+        "max_weight",
+        "saturated",
+        "entropy",
+        "reference_error",
+    }
 
 
 def test_html(report, tmp_path):

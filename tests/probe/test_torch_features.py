@@ -128,12 +128,12 @@ def test_flex_attention():
     q, k, v = (torch.randn(2, 3, 16, 8) for _ in range(3))
     causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, 16, 16, device="cpu")
     rows = [
-        (dict(), 1.0, "ok"),
-        (dict(block_mask=causal), 1.0, "ok"),
-        (dict(score_mod=lambda s, b, h, i, j: s + 0.1 * (i - j)), 1.0, "ok"),
-        (dict(score_mod=lambda s, b, h, i, j: 10 * torch.tanh(s / 10)), 1.0, "ok"),
-        (dict(scale=1.0), math.sqrt(8), "fault"),
-        (dict(score_mod=lambda s, b, h, i, j: s * 8**-0.5), 8**-0.5, "fault"),
+        ({}, 1.0, "ok"),
+        ({"block_mask": causal}, 1.0, "ok"),
+        ({"score_mod": lambda s, b, h, i, j: s + 0.1 * (i - j)}, 1.0, "ok"),
+        ({"score_mod": lambda s, b, h, i, j: 10 * torch.tanh(s / 10)}, 1.0, "ok"),
+        ({"scale": 1.0}, math.sqrt(8), "fault"),
+        ({"score_mod": lambda s, b, h, i, j: s * 8**-0.5}, 8**-0.5, "fault"),
     ]
     for arguments, ratio, status in rows:
         plain = flex_attention(q, k, v, **arguments)
@@ -385,7 +385,7 @@ def test_kernels_by_name_and_unknown_ones():
 
         library.impl("_flash_attn_forward", kernel, "CPU")
         own.define("attend(Tensor q, Tensor k, Tensor v) -> Tensor")
-        own.impl("attend", lambda q, k, v: F.scaled_dot_product_attention(q, k, v), "CPU")
+        own.impl("attend", F.scaled_dot_product_attention, "CPU")
         q = torch.randn(2, 7, 3, 8)
         for scale, ratio in ((8**-0.5, 1.0), (1.0, 8**0.5)):
             with probe.watch() as report:

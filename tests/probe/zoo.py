@@ -277,7 +277,7 @@ def rotate(x: torch.Tensor) -> torch.Tensor:
 class Rope(Base):
     def attend(self, q, k, v):
         cos, sin = rope_tables()
-        q, k = q * D**-0.5, k
+        q = q * D**-0.5
         q, k = q * cos + rotate(q) * sin, k * cos + rotate(k) * sin
         return (q @ k.mT).softmax(-1) @ v
 
