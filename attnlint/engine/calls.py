@@ -30,12 +30,14 @@ from attnlint.engine.values import (
     Native,
     Partial,
     Scalar,
-    Sequence as SequenceValue,
     Super,
     Tensor,
     Text,
     Unknown,
     Value,
+)
+from attnlint.engine.values import (
+    Sequence as SequenceValue,
 )
 
 FORWARD_METHODS = ("forward", "call", "__call__", "construct")

@@ -11,7 +11,7 @@ import libcst as cst
 
 from attnlint.engine import arithmetic, polarity
 from attnlint.engine.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
-from attnlint.engine.shapes import axis_of, materialise, select, unsqueeze, with_rank
+from attnlint.engine.shapes import axis_of, materialise, select, with_rank
 from attnlint.engine.state import Engine
 from attnlint.engine.values import (
     EMPTY_PATH,
@@ -33,13 +33,15 @@ from attnlint.engine.values import (
     Path,
     Rest,
     Scalar,
-    Sequence as SequenceValue,
     ShapeOf,
     Super,
     Tensor,
     Text,
     Unknown,
     Value,
+)
+from attnlint.engine.values import (
+    Sequence as SequenceValue,
 )
 
 MAX_UNROLLED = 16  # items of a known sequence that a comprehension or loop visits one by one

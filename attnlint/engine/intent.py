@@ -26,7 +26,7 @@ def initialiser_holds_root(text: str) -> bool:
     """Whether the weights of the query start with a deviation of (width · head size)^-1/2, as T5 has it."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
-        if "*" not in line or ".5" not in line and "sqrt" not in line:
+        if "*" not in line or (".5" not in line and "sqrt" not in line):
             continue
         if len(line) < 400 and _PRODUCT_ROOT.search(line):
             around = "\n".join(one[:400] for one in lines[max(0, number - 3) : number + 3])

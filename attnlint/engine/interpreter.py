@@ -38,7 +38,6 @@ from attnlint.engine.values import (
     Output,
     Product,
     Scalar,
-    Sequence as SequenceValue,
     ShapeOf,
     Sum,
     Tensor,
@@ -46,6 +45,9 @@ from attnlint.engine.values import (
     Unknown,
     Value,
     Weights,
+)
+from attnlint.engine.values import (
+    Sequence as SequenceValue,
 )
 from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel

@@ -75,7 +75,7 @@ def _bias(site: AttentionSite) -> None:
         shared = [placed for placed in site.factors if any(factor is placed.factor for factor in term.factors)]
         value = site.facts.normalise(scale_of(tuple(placed.factor for placed in shared)))
         power = power_of(value, contraction)
-        is_scale = power is not None and power < 0 or (contraction.is_number and value.equals(contraction.power(-HALF)) and not value.is_one)
+        is_scale = (power is not None and power < 0) or (contraction.is_number and value.equals(contraction.power(-HALF)) and not value.is_one)
         if is_scale and _finite_bias(term):
             _fault(site, "scaled-mask-or-bias", next(placed for placed in reversed(shared) if not placed.factor.value.is_one))
             site.term = term
@@ -253,7 +253,7 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         else:
             _set(site, "intended", f"a learned temperature: {names}")
         return
-    if q.tensor.normalised and k.tensor.normalised or (q.main.normalised and k.main.normalised):
+    if (q.tensor.normalised and k.tensor.normalised) or (q.main.normalised and k.main.normalised):
         _set(site, "intended", f"query and key are normalised ({q.main.normalised or q.tensor.normalised}): the scale is a temperature")
         return
     if carrier.nonlinear:
@@ -577,7 +577,7 @@ def _double(site: AttentionSite) -> bool:
     for placed in reversed(own):
         value = facts.normalise(placed.factor.value)
         power = power_of(value, facts.normalise(site.contraction))
-        shrinks = value.coefficient < 1 if value.is_number else power is not None and power < 0 or all(exponent < 0 for _, exponent in value.powers)
+        shrinks = value.coefficient < 1 if value.is_number else (power is not None and power < 0) or all(exponent < 0 for _, exponent in value.powers)
         rest = total / value
         twice = rest / expected, value / expected  # each is d_k^-1/2 but for a number
         if not shrinks or not (rest.equals(expected) or (expected.powers and all(one.is_number for one in twice))):

@@ -9,7 +9,8 @@ import libcst as cst
 
 from attnlint.engine import layers_keras, shapes, tensors
 from attnlint.engine.algebra import AXIS, Monomial, Symbol
-from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, Scalar, Sequence as SequenceValue, Tensor, Text, Unknown, Value
+from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, Scalar, Tensor, Text, Unknown, Value
+from attnlint.engine.values import Sequence as SequenceValue
 
 if TYPE_CHECKING:
     from attnlint.engine.interpreter import Interpreter

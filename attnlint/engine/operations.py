@@ -36,7 +36,6 @@ from attnlint.engine.values import (
     Product,
     Rest,
     Scalar,
-    Sequence as SequenceValue,
     ShapeOf,
     Sum,
     Tensor,
@@ -44,6 +43,9 @@ from attnlint.engine.values import (
     Unknown,
     Value,
     Weights,
+)
+from attnlint.engine.values import (
+    Sequence as SequenceValue,
 )
 
 if TYPE_CHECKING:
@@ -235,9 +237,9 @@ def boolean(engine: Interpreter, call: Call) -> Value:
 
 
 _COMPARISONS = {
-    **{"eq": "Equal", "ne": "NotEqual", "lt": "LessThan", "gt": "GreaterThan", "le": "LessThanEqual", "ge": "GreaterThanEqual"},
-    **{"equal": "Equal", "not_equal": "NotEqual", "less": "LessThan", "greater": "GreaterThan"},
-    **{"less_equal": "LessThanEqual", "greater_equal": "GreaterThanEqual", "less_than": "LessThan", "greater_than": "GreaterThan"},
+    "eq": "Equal", "ne": "NotEqual", "lt": "LessThan", "gt": "GreaterThan", "le": "LessThanEqual", "ge": "GreaterThanEqual",
+    "equal": "Equal", "not_equal": "NotEqual", "less": "LessThan", "greater": "GreaterThan",
+    "less_equal": "LessThanEqual", "greater_equal": "GreaterThanEqual", "less_than": "LessThan", "greater_than": "GreaterThan",
 }
 
 
@@ -674,7 +676,7 @@ def move_axis(engine: Interpreter, call: Call) -> Value:
     return _moved(engine, tensor, source % rank, target % rank, call)
 
 
-def _sizes(engine: Interpreter, value: Value | None) -> list[Monomial | None | shapes.Lead] | None:
+def _sizes(engine: Interpreter, value: Value | None) -> list[Monomial | shapes.Lead | None] | None:
     """Targets of a view: None for -1."""
     items: tuple[Value, ...]
     if isinstance(value, Items):
@@ -688,7 +690,7 @@ def _sizes(engine: Interpreter, value: Value | None) -> list[Monomial | None | s
         items = (value,)
     else:
         return None
-    targets: list[Monomial | None | shapes.Lead] = []
+    targets: list[Monomial | shapes.Lead | None] = []
     for item in items:
         if isinstance(item, Rest):
             targets.append(shapes.Lead(item.key, item.drop))
@@ -740,8 +742,8 @@ def reshape(engine: Interpreter, call: Call) -> Value:
 
 
 def _zeros_kept(
-    engine: Interpreter, tensor: Tensor, targets: list[Monomial | None | shapes.Lead]
-) -> tuple[Tensor, list[Monomial | None | shapes.Lead]]:
+    engine: Interpreter, tensor: Tensor, targets: list[Monomial | shapes.Lead | None]
+) -> tuple[Tensor, list[Monomial | shapes.Lead | None]]:
     """Paddle: a size of 0 is the size that the axis of the same place has."""
     zeros = [i for i, target in enumerate(targets) if isinstance(target, Monomial) and target.is_number and target.coefficient == 0]
     if not zeros:

@@ -67,8 +67,8 @@ __all__ = [
     "swap",
     "tensordot",
     "unknown",
-    "usual_rank",
     "unsqueeze",
+    "usual_rank",
     "vague",
     "with_rank",
 ]

@@ -18,7 +18,6 @@ from attnlint.engine.values import (
     External,
     Factor,
     Function,
-    Instance,
     Items,
     Layer,
     Leaf,
@@ -27,7 +26,6 @@ from attnlint.engine.values import (
     Path,
     Product,
     Scalar,
-    Sequence as SequenceValue,
     Sum,
     Tensor,
     Text,
@@ -36,6 +34,9 @@ from attnlint.engine.values import (
     combine_paths,
     options_of,
     scale_of,
+)
+from attnlint.engine.values import (
+    Sequence as SequenceValue,
 )
 
 if TYPE_CHECKING:

@@ -23,11 +23,13 @@ from attnlint.engine.values import (
     Path,
     Rest,
     Scalar,
-    Sequence as SequenceValue,
     ShapeOf,
     Tensor,
     Unknown,
     Value,
+)
+from attnlint.engine.values import (
+    Sequence as SequenceValue,
 )
 
 _AUGMENTED = {
