@@ -121,7 +121,6 @@ class Settings:
     values: Mapping[str, Any]
     root: str
     source: str | None = None
-    trusted: bool = True
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -169,7 +168,8 @@ def defaults() -> dict[str, Any]:
 class Resolver:
     """Finds the settings of a file: command line over the nearest configuration file over the defaults.
 
-    `overrides` are what the command line says; `config` is a file that replaces all others; `isolated` reads none.
+    `overrides` are what the command line says; `config` is a file that replaces all others; `isolated` reads none. `run` holds for
+    what is settled once a run, plug-ins among it: those that a linted tree names for itself are never loaded.
     """
 
     def __init__(
@@ -194,11 +194,11 @@ class Resolver:
 
     def _resolve(self, folder: str) -> Settings:
         if self._fixed is not None:
-            return self._settings(self._fixed, self.cwd, None, trusted=True)
+            return self._settings(self._fixed, self.cwd, None)
         if not self.isolated:
             if table := self._own_file(folder):
                 path, values = table
-                return self._settings(values, folder, path, trusted=self._is_trusted(folder))
+                return self._settings(values, folder, path)
             parent = os.path.dirname(folder)
             if parent != folder:
                 return self.for_directory(parent)
@@ -206,7 +206,7 @@ class Resolver:
 
     @cached_property
     def _default(self) -> Settings:
-        return self._settings({}, self.cwd, None, trusted=True)
+        return self._settings({}, self.cwd, None)
 
     def _own_file(self, folder: str) -> tuple[str, dict[str, Any]] | None:
         for name in CONFIG_NAMES:
@@ -217,12 +217,8 @@ class Resolver:
                     return path, values
         return None
 
-    def _is_trusted(self, folder: str) -> bool:
-        """A configuration file above the current folder is the user's own; one found only below a linted path is not."""
-        return self.cwd == folder or self.cwd.startswith(folder.rstrip(os.sep) + os.sep)
-
-    def _settings(self, values: dict[str, Any], root: str, source: str | None, trusted: bool) -> Settings:
-        return Settings({**defaults(), **values, **self.overrides}, root, source, trusted)
+    def _settings(self, values: dict[str, Any], root: str, source: str | None) -> Settings:
+        return Settings({**defaults(), **values, **self.overrides}, root, source)
 
 
 def read_file(path: str, required: bool = False, seen: tuple[str, ...] = ()) -> dict[str, Any] | None:

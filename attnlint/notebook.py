@@ -172,10 +172,8 @@ class NotebookDocument(Document):
         if len(cell.pieces) > 1 and line_end in content:
             left, right = cell.pieces[0], cell.pieces[1]
             between = self.text[left.end : right.start]  # quote, comma, blanks and quote as this file has them
-            head, *tail = content.split(line_end)
-            content = head + "".join(
-                (line_end + between if part or index < len(tail) - 1 else line_end) + part for index, part in enumerate(tail)
-            )
+            *full, last = content.split(line_end)
+            content = between.join([*(part + line_end for part in full), *([last] if last else [])])
         return self._raw(opening, start - opening.at), self._raw(closing, end - closing.at), content
 
     def _raw(self, piece: Piece, length: int) -> int:

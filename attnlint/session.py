@@ -245,7 +245,7 @@ class RuleBook:
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
         self.cache: Cache | None = None
-        self._plugins = tuple(resolver.run.plugins) if resolver.run.trusted else ()
+        self._plugins = tuple(resolver.run.plugins)
         self._selections: dict[tuple[object, ...], Selection] = {}
 
     @cached_property
@@ -282,7 +282,7 @@ def check_selection(settings: Settings) -> None:
     words += [code for codes in settings.per_file_ignores.values() for code in codes]
     if all(word in ("ALL", "ATT") for word in words):
         return
-    known = registry.rules(tuple(settings.plugins) if settings.trusted else ())
+    known = registry.rules(tuple(settings.plugins))
     registry.check_words(words, known, settings.source or "command line")
 
 

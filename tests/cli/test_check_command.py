@@ -121,11 +121,12 @@ def test_a_folder_without_python_is_status_0_with_a_warning(attnlint, tmp_path):
 
 def test_findings_come_sorted_by_path_row_and_column(attnlint, tmp_path):
     twice = FAULTY + FAULTY.replace("SelfAttention", "Second")
-    write(tmp_path, b=twice, a=FAULTY, sub__c=FAULTY)
+    write(tmp_path, b=twice, a=FAULTY + "x = 1  # attnlint: ignore[ATT101]\n", sub__c=FAULTY)
     result = attnlint("sub", "b.py", "a.py", "--output-format", "json")
     order = [(one["filename"], one["location"]["row"]) for one in result.json]
     assert order == sorted(order)
-    assert len(order) == 4
+    assert len(order) == 5
+    assert result.json[1]["code"] < result.json[0]["code"]
 
 
 def test_a_file_named_twice_is_checked_once(attnlint, tmp_path):

@@ -148,7 +148,10 @@ def test_hostile_file_names_and_sources_are_shown_and_do_not_act(attnlint, tmp_p
     commands = [line for line in out.splitlines() if line.lstrip().startswith("::")]
     if form == "github":
         assert len(commands) == 1 and commands[0].startswith("::error title=attnlint (ATT102),file=")
-        assert re.fullmatch(r"::error [^:]*::.*", commands[0])
+        _, properties, message = commands[0].split("::", 2)
+        shown = dict(part.split("=", 1) for part in properties.removeprefix("error ").split(","))
+        assert list(shown) == ["title", "file", "line", "col", "endLine", "endColumn"]
+        assert shown["line"] == str(ROW) and message
     else:
         assert commands == []
     if form in ("json", "sarif", "gitlab"):

@@ -115,6 +115,16 @@ def test_what_is_no_file_and_named_is_status_2(attnlint, tmp_path):
     assert "standard input" in check(attnlint, "pipe.py").err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+def test_a_file_that_becomes_a_pipe_does_not_hang(tmp_path):
+    import subprocess
+
+    os.mkfifo(tmp_path / "pipe.py")
+    code = "import sys; from attnlint.analysis import read; read(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "pipe.py")], capture_output=True, text=True, timeout=60, check=False)
+    assert "not a regular file" in done.stderr
+
+
 def test_a_linked_file_and_a_linked_folder_may_be_named(attnlint, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "model.py").write_text(FAULTY)

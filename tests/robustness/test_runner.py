@@ -144,7 +144,10 @@ def test_an_interrupt_ends_at_once_and_leaves_no_worker(tmp_path, jobs, number, 
     assert eventually((tree / "started").exists)
     workers = children_of(process.pid)
     assert len(workers) == (2 if jobs == "2" else 0)
-    process.send_signal(number)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does it: the workers hear it too
+    else:
+        process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert process.returncode == status
     assert out == ""
