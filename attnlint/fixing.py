@@ -166,6 +166,8 @@ class Comparison:
             children = list(ast.iter_child_nodes(node))
             if start == end and any(isinstance(child, ast.stmt) and start in (_extent(child) or ()) for child in children):
                 boundary.append(node)  # a statement put in before or after one of its own
+            if start == end and isinstance(node, ast.Call) and any(start == (_extent(child) or (0, 0))[1] for child in children):
+                boundary.append(node)  # an argument put in after one of its own
             if start != end and any(isinstance(child, ast.stmt) and _extent(child) == (start, end) for child in children):
                 boundary.append(node)  # one of its own taken away
             pending += children
