@@ -118,6 +118,7 @@ SILENT = {
     "slots": "w = logits.softmax(dim=-2) + self.eps\nw = w / w.sum(dim=-1, keepdim=True)\nreturn w @ v",
     "slots by normalize": "w = logits.softmax(dim=-2)\nreturn F.normalize(w, p=1, dim=-1) @ v",
     "both directions": "a = logits.softmax(-1)\ne = logits.softmax(-2)\nreturn a @ v, e.transpose(-2, -1) @ self.split(self.v(x))",
+    "both directions at once": "return logits.softmax(-1) @ v, logits.softmax(-2) @ v",
     "talking heads": "w = einsum('bhts,hg->bgts', logits.softmax(-1), self.mix)\nreturn w @ v",
     "an axis of jax's kind": "return torch.softmax(logits, dim=logits.dim() - 1) @ v",
     "stable by hand": "e = torch.exp(logits - logits.amax(-1, keepdim=True))\nreturn e / e.sum(-1, keepdim=True) @ v",
@@ -136,7 +137,7 @@ SILENT = {
     "mask of unknown shape": "return (logits.softmax(-1) * mask) @ v",
     "mask of queries": "return (logits.softmax(-1) * mask[:, None, :, None]) @ v",
     "head mask": "head_mask = mask[:, :, None, None]\nreturn (logits.softmax(-1) * head_mask) @ v",
-    "masked before and after": "w = logits.masked_fill(pad[:, None, None], -1e9).softmax(-1).masked_fill(pad[:, None, None], 0)\n"
+    "masked before and after": "w = logits.masked_fill(pad[:, None, None, :], -1e9).softmax(-1).masked_fill(pad[:, None, None, :], 0)\n"
     "return w @ v",
     "dropout by hand": "mask = torch.rand_like(logits) > 0.1\nreturn (logits.softmax(-1) * mask) @ v",
     "small weights pruned": "w = logits.softmax(-1)\nreturn (w * (w > 0.01)) @ v",
