@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -116,7 +116,11 @@ def _split(text: str) -> list[str]:
 
 def _alike(was: str, becomes: str) -> tuple[int, int]:
     """How many characters two texts begin with alike, and end with; a line end of two characters is not cut."""
-    left = len(os.path.commonprefix([was, becomes]))
+    left = _common(was, becomes)
     left -= was[left - 1 : left] == "\r"
-    right = len(os.path.commonprefix([was[left:][::-1], becomes[left:][::-1]]))
+    right = _common(was[left:][::-1], becomes[left:][::-1])
     return left, right - (right > 0 and was[-right] == "\n" and "\r" in (was[-right - 1 : -right], becomes[-right - 1 : -right]))
+
+
+def _common(left: str, right: str) -> int:
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))

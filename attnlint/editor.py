@@ -235,7 +235,7 @@ class Linter:
 
     def _engine(self, opened: Opened, resolver: Resolver) -> Engine:
         roots = package_roots([SourceFile(opened.absolute, opened.absolute)], [opened.root])
-        plugins = tuple(resolver.run.plugins) if resolver.run.trusted else ()
+        plugins = tuple(resolver.run.plugins)
         key = (tuple(roots), plugins)
         engines = self._engines
         if key not in engines:

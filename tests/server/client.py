@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-HANGS = 120  # seconds after which a server that says nothing counts as hanging
+HANGS = 20  # seconds after which a server that says nothing counts as hanging
 
 
 class Client:
@@ -18,6 +18,7 @@ class Client:
 
     def __init__(self, root: Path, *arguments: str, capabilities: dict[str, Any] | None = None) -> None:
         self.root = root
+        self.folder = "."
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.messages: list[dict[str, Any]] = []  # notifications that no one has waited for yet
@@ -68,6 +69,7 @@ class Client:
     def _receive(self) -> dict[str, Any]:
         message = self._inbox.get(timeout=HANGS)
         assert message is not None, b"".join(self.stderr).decode()
+        assert "internal error" not in str(message.get("params")), message
         if "method" in message and "id" in message:
             self.requests.append(message)
             self._send({"id": message["id"], "result": None})
@@ -98,7 +100,7 @@ class Client:
                 self.messages.append(message)
 
     def uri(self, name: str) -> str:
-        return (self.root / name).as_uri()
+        return (self.root / self.folder / name).resolve().as_uri()
 
     def open(self, name: str, text: str, language: str = "python") -> str:
         uri = self.uri(name) if ":" not in name else name
