@@ -97,6 +97,8 @@ def run(bench: Bench, recipe: Recipe) -> list[Reading]:
     """The target's readings at both lengths (one where the code is bound to a length). Raises whatever the code raises at the first."""
     if recipe.entry.kind == "script":
         return slices.run_script(bench.tree.space(recipe.entry.path), bench.target, bench.library, seed_everything)
+    if recipe.entry.kind == "slice":
+        return _run_slice(bench, recipe)
     call = callable_of(bench, recipe)
     readings = []
     for which in (0, 1):
@@ -215,7 +217,7 @@ def _variants(entry: Entry) -> Iterator[tuple[Sizes, str]]:
 
 
 def _raised(error: BaseException) -> str:
-    if isinstance(error, (NoCase, construct.CannotBuild)):
+    if isinstance(error, (NoCase, slices.NoSlice, construct.CannotBuild)):
         return str(error)
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return "writes more output than is allowed"
@@ -354,4 +356,28 @@ def _alike(order: list[str], state: Mapping[str, Any], indices: Mapping[str, lis
 
 
 def _slice_search(bench: Bench, entry: Entry) -> Iterator[tuple[Recipe, list[Reading]]]:
-    return iter(())
+    """The statements between q, k and softmax, with an object whose sizes are all those of the assignment."""
+    for sizes in ASSIGNMENTS:
+        recipe = Recipe(entry, sizes, construct.OVERRIDE)
+        try:
+            readings = run(bench, recipe)
+        except (Exception, SystemExit) as error:
+            bench.note(entry, _raised(error))
+            continue
+        if readings:
+            yield recipe, readings
+
+
+def _run_slice(bench: Bench, recipe: Recipe) -> list[Reading]:
+    space = bench.tree.space(recipe.entry.path)
+    readings: list[Reading] = []
+    for which in (0, 1):
+        seed_everything()
+        owner = None
+        owner_name = recipe.entry.name.rpartition(".")[0]
+        if owner_name and isinstance(cls := _lookup(space, owner_name), type):
+            owner = construct.build_in_part(cls, recipe.sizes, space)
+        cut = slices.function_slice(space, recipe.entry.name, bench.target, owner)
+        values = cut.values(recipe.sizes, letters(recipe.sizes, which, False), bench.library, SEED)
+        readings += measured(lambda cut=cut, values=values: cut.call(values), bench.target, bench.library, values)  # type: ignore[misc]
+    return readings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import errno
 import inspect
@@ -78,6 +79,44 @@ def build(cls: type, sizes: Sizes, policy: str, space: Space, depth: int = 0) ->
         raise CannotBuild(
             f"{cls.__name__}({', '.join(f'{k}={_brief(v)}' for k, v in keywords.items())}) raises {describe(error)}"
         ) from error
+
+
+def build_in_part(cls: type, sizes: Sizes, space: Space) -> Any:
+    """An object whose constructor ran as far as it goes: numbers that it set stand, what it could not make is missing."""
+    try:
+        instance = build(cls, sizes, OVERRIDE, space)
+    except CannotBuild:
+        instance = _run_constructor(cls, sizes, space)
+    prepare(instance, 0)
+    return instance
+
+
+def _run_constructor(cls: type, sizes: Sizes, space: Space) -> Any:
+    """Each statement of `__init__` on its own; those that raise are passed over."""
+    code = getattr(cls.__init__, "__code__", None)
+    tree = parse_function(code.co_filename, code.co_firstlineno, "__init__") if code is not None else None
+    instance = cls.__new__(cls)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(instance, torch.nn.Module):
+        torch.nn.Module.__init__(instance)
+    if tree is None:
+        return instance
+    hints = _hints(cls, space)
+    names_: dict[str, Any] = {tree.args.args[0].arg: instance}
+    for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        hint = hints.get(parameter.name, Hint(parameter.name))
+        with contextlib.suppress(CannotBuild):
+            given, value = _argument(parameter, hint, sizes, OVERRIDE, space, 1)
+            names_[parameter.name] = value if given else parameter.default
+    for statement in tree.body:
+        try:
+            code_object = compile(ast.Module([statement], []), space.path, "exec")
+            exec(code_object, space, names_)
+        except (Exception, SystemExit):
+            continue
+    return instance
 
 
 def _hints(cls: type, space: Space) -> dict[str, Hint]:

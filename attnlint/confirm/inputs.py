@@ -218,7 +218,7 @@ def _widths(owner: Any) -> Iterable[int]:
         if isinstance(value, int) and not isinstance(value, bool) and 3 < value < 5000:
             yield value
         shape = getattr(value, "shape", None)
-        if shape is not None and len(shape) == 2 and not modules:
+        if isinstance(shape, tuple) and len(shape) == 2 and not modules:
             yield int(shape[0])
     for value in (getattr(owner, "_parameters", None) or {}).values():
         if value is not None and value.dim() >= 2:

@@ -105,7 +105,9 @@ def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str, bool]]:
         found[one] = None
     if not found:
         found[("script", "")] = None
-    return [(kind, name, _is_open(tree, places, kind, name)) for kind, name in list(found)[:MAX_ENTRIES]]
+    chosen = [(kind, name, _is_open(tree, places, kind, name)) for kind, name in list(found)[:MAX_ENTRIES]]
+    place = around(places, site_rows(finding)[0])
+    return [*chosen, ("slice", place.name, True)] if place is not None else chosen
 
 
 def _is_open(tree: ast.Module, places: list[Place], kind: str, name: str) -> bool:
