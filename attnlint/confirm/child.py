@@ -93,7 +93,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "reasons": list(before.reasons),
         "missing": before.tree.missing,
-        "stubs": list(before.tree.used_stubs),
+        "stubs": [name for name in before.tree.used_stubs if not name.endswith(")")],
         "before": None,
         "after": None,
     }

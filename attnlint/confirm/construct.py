@@ -93,9 +93,10 @@ def build_in_part(cls: type, sizes: Sizes, space: Space) -> Any:
 
 def _run_constructor(cls: type, sizes: Sizes, space: Space) -> Any:
     """Each statement of `__init__` on its own; those that raise are passed over."""
-    code = getattr(cls.__init__, "__code__", None)
+    initialiser = inspect.getattr_static(cls, "__init__")
+    code = getattr(initialiser, "__code__", None)
     tree = parse_function(code.co_filename, code.co_firstlineno, "__init__") if code is not None else None
-    instance = cls.__new__(cls)
+    instance: Any = object.__new__(cls)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(instance, torch.nn.Module):
         torch.nn.Module.__init__(instance)
@@ -103,7 +104,7 @@ def _run_constructor(cls: type, sizes: Sizes, space: Space) -> Any:
         return instance
     hints = _hints(cls, space)
     names_: dict[str, Any] = {tree.args.args[0].arg: instance}
-    for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:
+    for parameter in list(inspect.signature(initialiser).parameters.values())[1:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         hint = hints.get(parameter.name, Hint(parameter.name))

@@ -186,10 +186,10 @@ def function_slice(space: Space, dotted: str, target: Target, owner: Any) -> Sli
         arrays[name] = Array(("B", "T", "C"))
     result = next(iter(bound_names(block[last])), None)
     body = [*kept, ast.Return(ast.Name(result, ast.Load()))] if result else kept
-    names = [*arrays, *(name for name in known)]
+    parameters = [*arrays, *known]
     made_function = ast.FunctionDef(
         "__attnlint_slice__",
-        ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, []),
+        ast.arguments([], [ast.arg(n) for n in parameters], None, [], [], None, []),
         body,
         [],
         None,
@@ -307,7 +307,7 @@ def _base(node: ast.expr) -> str | None:
 
 def _scaling(before: Sequence[ast.stmt], operands: Mapping[str, Array]) -> list[ast.stmt]:
     """Statements such as `q = q * scale` and `q *= scale` that scale an operand."""
-    found = []
+    found: list[ast.stmt] = []
     for one in before:
         if (
             isinstance(one, ast.AugAssign)

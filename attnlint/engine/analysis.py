@@ -19,7 +19,8 @@ from attnlint.engine.values import Argument, ClassValue, Function, Instance, Ite
 
 # words of a definition that may hold a site itself
 HOLDS = re.compile(
-    r"softmax|scaled_dot_product|flash_attn|flash_attention|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(", re.I
+    r"softmax|scaled_dot_product|flash_attn|flash_attention|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(",
+    re.I,
 )
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
@@ -72,9 +73,9 @@ class Analysis:
     def _calls_imported(self, text: str) -> bool:
         """Whether a definition uses a name, imported from the tree, that speaks of attention."""
         for name, target in self.scope.imports.items():
-            if (CALLS.search(name) or CALLS.search(target.attribute or "")) and re.search(rf"\b{re.escape(name)}\b", text):
-                if self.interpreter.project.resolve(self.scope.path, target) is not None:
-                    return True
+            spoken = (CALLS.search(name) or CALLS.search(target.attribute or "")) and re.search(rf"\b{re.escape(name)}\b", text)
+            if spoken and self.interpreter.project.resolve(self.scope.path, target) is not None:
+                return True
         return False
 
     def _open_names(self) -> set[str]:
@@ -275,10 +276,19 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         if not alone_decided:
             kept += _distinct(decided or called or alone)
             continue
-        if any(site.verdict == "faulty" for site in alone_decided) and decided and all(site.verdict in ("correct", "intended") for site in decided):
+        if (
+            any(site.verdict == "faulty" for site in alone_decided)
+            and decided
+            and all(site.verdict in ("correct", "intended") for site in decided)
+        ):
             kept += _distinct(decided)
             continue
-        kept += _distinct([*alone_decided, *(site for site in decided if site.verdict == "faulty" and not any(a.verdict == "faulty" for a in alone_decided))])
+        kept += _distinct(
+            [
+                *alone_decided,
+                *(site for site in decided if site.verdict == "faulty" and not any(a.verdict == "faulty" for a in alone_decided)),
+            ]
+        )
     return kept
 
 

@@ -55,7 +55,13 @@ MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", 
 
 
 def binary(
-    engine: Engine, operator: str, left: Value, right: Value, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
+    engine: Engine,
+    operator: str,
+    left: Value,
+    right: Value,
+    node: cst.CSTNode,
+    left_node: cst.CSTNode | None,
+    right_node: cst.CSTNode | None,
 ) -> Value:
     """`left operator right` for values without choices."""
     if operator == "@":
@@ -65,7 +71,9 @@ def binary(
         return _with_tensor(engine, operator, left, right, node, left_node, right_node)
     if isinstance(left, (Items, Sequence, Text)) or isinstance(right, (Items, Sequence, Text)):
         return _containers(operator, left, right)
-    if isinstance(left, (NoneValue, External, Layer, Instance, ShapeOf)) or isinstance(right, (NoneValue, External, Layer, Instance, ShapeOf)):
+    if isinstance(left, (NoneValue, External, Layer, Instance, ShapeOf)) or isinstance(
+        right, (NoneValue, External, Layer, Instance, ShapeOf)
+    ):
         if isinstance(left, (ShapeOf,)) and isinstance(right, Items):
             return Sequence(Unknown("sizes"))
         return engine.object_binary(operator, left, right, node)
@@ -150,7 +158,9 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
             other = a if isinstance(b, NoneValue) else b
             if isinstance(other, NoneValue):
                 return Bool(positive)
-            if not isinstance(other, (Argument, Unknown)) and not (isinstance(other, Tensor) and isinstance(other.content, Leaf) and other.content.kind in ("argument", "opaque")):
+            if not isinstance(other, (Argument, Unknown)) and not (
+                isinstance(other, Tensor) and isinstance(other.content, Leaf) and other.content.kind in ("argument", "opaque")
+            ):
                 return Bool(not positive)
             return Unknown("a condition")
         if isinstance(a, Text) and isinstance(b, Text):
@@ -161,7 +171,11 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
         tensor = a if isinstance(a, Tensor) else b
         assert isinstance(tensor, Tensor)
         key = tensor.content.key if isinstance(tensor.content, Leaf) else engine.fresh("mask")
-        notes = (tensor.notes & MASK_NOTES) | polarity.of_comparison(operator, a, b) | ({PRUNED} if isinstance(tensor.content, Weights) else frozenset())
+        notes = (
+            (tensor.notes & MASK_NOTES)
+            | polarity.of_comparison(operator, a, b)
+            | ({PRUNED} if isinstance(tensor.content, Weights) else frozenset())
+        )
         return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=notes)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value.is_number and b.value.is_number:
@@ -187,7 +201,13 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
 
 
 def _with_tensor(
-    engine: Engine, operator: str, left: Value, right: Value, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
+    engine: Engine,
+    operator: str,
+    left: Value,
+    right: Value,
+    node: cst.CSTNode,
+    left_node: cst.CSTNode | None,
+    right_node: cst.CSTNode | None,
 ) -> Value:
     if operator in ("*", "/", "//"):
         if isinstance(left, Tensor):
@@ -229,7 +249,10 @@ def scalar_of(engine: Engine, value: Value) -> Scalar | None:
             return None
         if isinstance(leaf, Leaf) and leaf.kind in ("parameter", "buffer", "embedding") and not _is_matrix(value):
             name = value.name or leaf.key
-            return Scalar(tensors.net_factor(value) * Monomial.of(Symbol(f"learned:{leaf.key}", name, LEARNED)), value.history[-1] if value.history else None)
+            return Scalar(
+                tensors.net_factor(value) * Monomial.of(Symbol(f"learned:{leaf.key}", name, LEARNED)),
+                value.history[-1] if value.history else None,
+            )
     return None
 
 
@@ -249,7 +272,15 @@ def _looks_scalar(engine: Engine, value: Argument) -> bool:
     return bool(SCALAR_NAME.search(value.name.rpartition(".")[2])) and not MASK_NAME.search(value.name)
 
 
-def scaled(engine: Engine, tensor: Tensor, scalar: Scalar, node: cst.CSTNode | None, operand: cst.CSTNode | None, division: bool, via: str = "multiply") -> Tensor:
+def scaled(
+    engine: Engine,
+    tensor: Tensor,
+    scalar: Scalar,
+    node: cst.CSTNode | None,
+    operand: cst.CSTNode | None,
+    division: bool,
+    via: str = "multiply",
+) -> Tensor:
     """The tensor times (or divided by) a scalar, which it keeps as one more factor."""
     value = scalar.value.power(_MINUS_ONE) if division else scalar.value
     if division and (note := tensors.sum_note(engine, scalar.value)) in tensor.notes:
@@ -275,7 +306,13 @@ _MINUS_ONE = Fraction(-1)
 
 
 def _product(
-    engine: Engine, tensor: Tensor, other: Value, division: bool, node: cst.CSTNode, tensor_node: cst.CSTNode | None, other_node: cst.CSTNode | None
+    engine: Engine,
+    tensor: Tensor,
+    other: Value,
+    division: bool,
+    node: cst.CSTNode,
+    tensor_node: cst.CSTNode | None,
+    other_node: cst.CSTNode | None,
 ) -> Value:
     """`tensor * other` or `tensor / other`."""
     if isinstance(other, Argument) and _looks_scalar(engine, other):
@@ -288,7 +325,11 @@ def _product(
         scalar = engine.as_scalar(other, other_node)
         assert scalar is not None
         if mine is not None and isinstance(tensor.content, Leaf) and tensor.content.kind != "buffer":
-            return _scalars(engine, "/" if division else "*", mine, scalar, node) if scalar.value.symbols or scalar.value.coefficient != 0 else mine
+            return (
+                _scalars(engine, "/" if division else "*", mine, scalar, node)
+                if scalar.value.symbols or scalar.value.coefficient != 0
+                else mine
+            )
         return scaled(engine, tensor, scalar, node, other_node, division)
     if isinstance(other, Unknown):
         return scaled(engine, tensor, Scalar(engine.opaque_symbol(other_node), engine.origin(other_node)), node, other_node, division)
@@ -325,7 +366,9 @@ def _tensor_product(
         return scaled(engine, a, Scalar(_tensor_symbol(engine, b, b_node), engine.origin(b_node)), node, b_node, False)
     if rank_b >= 2 and rank_a < 2:
         return scaled(engine, b, Scalar(_tensor_symbol(engine, a, a_node), engine.origin(a_node)), node, a_node, False)
-    return Tensor(tensors.broadcast(a.shape, b.shape), Elementwise(a, b, engine.origin(node)), history=(*a.history, *tensors.one(engine.origin(node))))
+    return Tensor(
+        tensors.broadcast(a.shape, b.shape), Elementwise(a, b, engine.origin(node)), history=(*a.history, *tensors.one(engine.origin(node)))
+    )
 
 
 def _tensor_symbol(engine: Engine, tensor: Tensor, node: cst.CSTNode | None) -> Monomial:
@@ -362,13 +405,20 @@ def _is_constant(tensor: Tensor) -> bool:
     return isinstance(tensor.content, Leaf) and tensor.content.kind == "constant" and tensor.dtype != "bool"
 
 
-def _quotient_of(engine: Engine, left: Value, right: Tensor, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None) -> Value:
+def _quotient_of(
+    engine: Engine, left: Value, right: Tensor, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
+) -> Value:
     """`number / tensor`."""
     scalar, divisor = engine.as_scalar(left, left_node), scalar_of(engine, right)
     if scalar is not None and divisor is not None:
         return _scalars(engine, "/", scalar, divisor, node)
     if scalar is not None and isinstance(right.content, (Total,)):
-        return Tensor(right.shape, Leaf("opaque", engine.fresh("inverse"), "the inverse of a sum"), notes=frozenset({"inverse total"}), history=right.history)
+        return Tensor(
+            right.shape,
+            Leaf("opaque", engine.fresh("inverse"), "the inverse of a sum"),
+            notes=frozenset({"inverse total"}),
+            history=right.history,
+        )
     return engine.opaque_tensor("the inverse of a tensor", node=node, shape=right.shape)
 
 
@@ -376,7 +426,13 @@ def total(
     engine: Engine, left: Value, right: Value, minus: bool, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
 ) -> Value:
     """`left + right` or `left - right` where one is a tensor."""
-    if minus and isinstance(right, Items) and right.items and isinstance(right.items[0], Tensor) and isinstance(right.items[0].content, Maximum):
+    if (
+        minus
+        and isinstance(right, Items)
+        and right.items
+        and isinstance(right.items[0], Tensor)
+        and isinstance(right.items[0].content, Maximum)
+    ):
         right = right.items[0]  # NumPy's x.max(axis) is no pair
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if minus and isinstance(right.content, Maximum):
@@ -400,4 +456,17 @@ def total(
     return tensor  # a constant added to every logit does not change softmax
 
 
-__all__ = ["MASK_NAME", "OPAQUE", "SCALAR_NAME", "binary", "compare", "interest", "is_mask", "negate", "power", "scalar_of", "scaled", "total"]
+__all__ = [
+    "MASK_NAME",
+    "OPAQUE",
+    "SCALAR_NAME",
+    "binary",
+    "compare",
+    "interest",
+    "is_mask",
+    "negate",
+    "power",
+    "scalar_of",
+    "scaled",
+    "total",
+]

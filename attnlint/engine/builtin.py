@@ -47,8 +47,7 @@ def length(engine: Interpreter, call: Call) -> Value:
     if isinstance(value, Sequence) and value.length is not None:
         return Scalar(value.length, engine.origin(call.node))
     if isinstance(value, Tensor):
-        found = engine.item(engine.shape_value(value), Scalar(Monomial.number(0)), call.node)
-        return found
+        return engine.item(engine.shape_value(value), Scalar(Monomial.number(0)), call.node)
     if isinstance(value, Argument) and value.hint == "tensor":
         tensor = engine.as_tensor(value)
         return engine.item(engine.shape_value(tensor), Scalar(Monomial.number(0)), call.node) if tensor is not None else Unknown("a length")
@@ -160,7 +159,9 @@ def extreme(engine: Interpreter, call: Call) -> Value:
     plain = [value.value.coefficient for value in values if isinstance(value, Scalar) and value.value.is_number]
     if values and len(plain) == len(values):
         return Scalar(Monomial.number(max(plain) if call.name == "max" else min(plain)), engine.origin(call.node))
-    symbolic = [value for value in values if isinstance(value, (Scalar, Argument)) and not (isinstance(value, Scalar) and value.value.is_number)]
+    symbolic = [
+        value for value in values if isinstance(value, (Scalar, Argument)) and not (isinstance(value, Scalar) and value.value.is_number)
+    ]
     if len(symbolic) == 1 and len(plain) == len(values) - 1 and all(number <= 1 for number in plain) and call.name == "max":
         return symbolic[0]  # max(1, d): a guard
     return Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
@@ -181,8 +182,10 @@ def get_attribute(engine: Interpreter, call: Call) -> Value:
             return Argument(found.name, found.key, found.kind, found.hint, default, engine.origin(call.node))
         return engine.choose([(given, found), (absent, default)])
     if isinstance(value, Instance) and default is not None:
-        if name.value in value.attributes or engine.find_method(value.cls, name.value) is not None or any(
-            name.value in ancestor.assigned for ancestor in engine.lineage(value.cls) if isinstance(ancestor, ClassValue)
+        if (
+            name.value in value.attributes
+            or engine.find_method(value.cls, name.value) is not None
+            or any(name.value in ancestor.assigned for ancestor in engine.lineage(value.cls) if isinstance(ancestor, ClassValue))
         ):
             return engine.attribute(value, name.value, None)
         return default
@@ -207,7 +210,11 @@ def is_instance(engine: Interpreter, call: Call) -> Value:
     value, classes = call.values.get("input"), call.values.get("classes")
     if isinstance(value, (Scalar,)) and isinstance(classes, External) and classes.name in ("builtins.int", "builtins.float"):
         return Bool(True)
-    if isinstance(value, (Items, Sequence)) and isinstance(classes, External) and classes.name in ("builtins.int", "builtins.float", "builtins.str"):
+    if (
+        isinstance(value, (Items, Sequence))
+        and isinstance(classes, External)
+        and classes.name in ("builtins.int", "builtins.float", "builtins.str")
+    ):
         return Bool(False)
     if isinstance(value, NoneValue):
         return Bool(False)

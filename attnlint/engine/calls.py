@@ -133,7 +133,9 @@ class Calls(Expressions):
                 value = self.global_value(module, attribute)
                 if value is not None:
                     return value
-                return Argument(attribute, f"{path}:{attribute}", OPAQUE, reason=f"`{attribute}` is not defined in {path.rpartition('/')[2]}")
+                return Argument(
+                    attribute, f"{path}:{attribute}", OPAQUE, reason=f"`{attribute}` is not defined in {path.rpartition('/')[2]}"
+                )
         dotted = "." * target.level + target.module
         return External(f"{dotted}.{target.attribute}" if target.attribute else dotted)
 
@@ -146,7 +148,9 @@ class Calls(Expressions):
             if resolved is not None and resolved[1] is None and (module := self.project.module_at(resolved[0])) is not None:
                 self.dependencies.add(resolved[0])
                 return ModuleValue(module)
-            return Argument(name, f"{value.scope.path}:{name}", OPAQUE, reason=f"`{name}` is not defined in {value.scope.path.rpartition('/')[2]}")
+            return Argument(
+                name, f"{value.scope.path}:{name}", OPAQUE, reason=f"`{name}` is not defined in {value.scope.path.rpartition('/')[2]}"
+            )
         if isinstance(value, BoundMethod) and name == "__func__":
             return value.function
         if isinstance(value, (Function, BoundMethod, Partial, Native)):
@@ -262,7 +266,10 @@ class Calls(Expressions):
         from attnlint.engine.analysis import HOLDS
 
         text = self.function_text(function)
-        return text.count("\n") <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames)) or HOLDS.search(text) is not None
+        return (
+            text.count("\n") <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames))
+            or HOLDS.search(text) is not None
+        )
 
     def _bind(
         self,
@@ -289,7 +296,9 @@ class Calls(Expressions):
             else:
                 frame.locals[name] = self._missing(function, parameter, standalone, extra)
         if isinstance(parameters.star_arg, cst.Param):
-            frame.locals[parameters.star_arg.name.value] = Items(tuple(values)) if not standalone else SequenceValue(Unknown("*args of an unknown caller"))
+            frame.locals[parameters.star_arg.name.value] = (
+                Items(tuple(values)) if not standalone else SequenceValue(Unknown("*args of an unknown caller"))
+            )
         for parameter in parameters.kwonly_params:
             name = parameter.name.value
             if name in keywords:
@@ -297,7 +306,9 @@ class Calls(Expressions):
             else:
                 frame.locals[name] = self._missing(function, parameter, standalone, extra)
         if parameters.star_kwarg is not None:
-            frame.locals[parameters.star_kwarg.name.value] = Mapping(keywords, Unknown("**kwargs of an unknown caller") if standalone or extra else None)
+            frame.locals[parameters.star_kwarg.name.value] = Mapping(
+                keywords, Unknown("**kwargs of an unknown caller") if standalone or extra else None
+            )
 
     def _narrowed(self, value: Value) -> Value:
         return self.narrow(value)
@@ -343,7 +354,10 @@ class Calls(Expressions):
         if re.search(rf"^[ \t]*\(?\w+(, *\w+)+\)? = {re.escape(name)}[ \t]*$", text, re.M):  # `x, memory = inputs`: several tensors
             self.hints[key] = ""
             return None
-        if re.search(rf"{word}\s*\.\s*(shape|size|view|reshape|transpose|permute|dtype|device|T|mT|dim|ndim|chunk|split|unbind|unsqueeze|squeeze|new_\w+|contiguous|masked_fill|float|to|flatten|expand)\b", text):
+        if re.search(
+            rf"{word}\s*\.\s*(shape|size|view|reshape|transpose|permute|dtype|device|T|mT|dim|ndim|chunk|split|unbind|unsqueeze|squeeze|new_\w+|contiguous|masked_fill|float|to|flatten|expand)\b",
+            text,
+        ):
             hint = "tensor"
         elif re.search(rf"{word}\s*\*\*|sqrt\(\s*{word}|{word}\s*//|//\s*{word}|cast\(\s*{word}|float\(\s*{word}", text):
             hint = "scalar"
@@ -440,7 +454,9 @@ class Calls(Expressions):
                 return ancestor.methods[name]
         return None
 
-    def instantiate(self, cls: ClassValue, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode | None, standalone: bool = False) -> Value:
+    def instantiate(
+        self, cls: ClassValue, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode | None, standalone: bool = False
+    ) -> Value:
         """A new object: `__init__` is evaluated, or the annotated fields bound (dataclasses, Flax, Equinox), then `setup`."""
         instance = Instance(cls, key=f"{cls.qualname}" if standalone else self.fresh(cls.qualname))
         initialiser = self.find_method(cls, "__init__")
@@ -478,7 +494,9 @@ class Calls(Expressions):
                         instance.attributes[name] = Unknown(f"the flag `{name}`")
                         continue
                     hint = "tensor" if _TENSOR_ANNOTATION.search(text) else "scalar" if _SCALAR_ANNOTATION.search(text) else None
-                    instance.attributes[name] = Argument(name, f"{instance.cls.scope.path}:{instance.cls.qualname}.{name}", PARAMETER, hint, known)
+                    instance.attributes[name] = Argument(
+                        name, f"{instance.cls.scope.path}:{instance.cls.qualname}.{name}", PARAMETER, hint, known
+                    )
         for name, value in keywords.items():
             instance.attributes.setdefault(name, value)
 
@@ -512,7 +530,9 @@ class Calls(Expressions):
         if self.is_module_method(name):
             return Bound(value, name)
         kind = OPAQUE
-        return Argument(name, f"{value.cls.scope.path}:{value.cls.qualname}.{name}", kind, reason=f"`self.{name}` is not set in the linted tree")
+        return Argument(
+            name, f"{value.cls.scope.path}:{value.cls.qualname}.{name}", kind, reason=f"`self.{name}` is not set in the linted tree"
+        )
 
     def is_module_method(self, name: str) -> bool:
         raise NotImplementedError
@@ -530,7 +550,9 @@ class Calls(Expressions):
                 return self.in_definition(ancestor, ancestor.assigned[name])
             if name in ancestor.inner:
                 return self.make_class(ancestor.inner[name], ancestor.scope, ancestor.unit, ancestor.closure, f"{ancestor.qualname}.{name}")
-        return Argument(name, f"{value.scope.path}:{value.qualname}.{name}", OPAQUE, reason=f"`{value.name}.{name}` is not set in the linted tree")
+        return Argument(
+            name, f"{value.scope.path}:{value.qualname}.{name}", OPAQUE, reason=f"`{value.name}.{name}` is not set in the linted tree"
+        )
 
     def super_attribute(self, value: Super, name: str, node: cst.CSTNode | None) -> Value:
         method = self.find_method(value.receiver.cls, name, value.after)
@@ -648,7 +670,9 @@ class Calls(Expressions):
             known = [(path, option) for path, option in callee.options if not isinstance(option, (Unknown, Argument))]
             if known and len(known) < len(callee.options) and any(isinstance(option, (Function, BoundMethod)) for _, option in known):
                 # an implementation chosen at run time: what can be followed is judged, the rest stays unknown
-                return self.distribute((Choice(tuple(known)) if len(known) > 1 else known[0][1],), lambda option: self._call(option, arguments, keywords, node))
+                return self.distribute(
+                    (Choice(tuple(known)) if len(known) > 1 else known[0][1],), lambda option: self._call(option, arguments, keywords, node)
+                )
         return self.distribute((callee,), lambda option: self._call(option, arguments, keywords, node))
 
     def _call(self, callee: Value, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:

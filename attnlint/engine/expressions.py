@@ -204,15 +204,15 @@ class Expressions(Engine):
         for operation in reversed(spine):
             right = self.evaluate(operation.right)
             self.step()
-            value = self.binary(_BINARY.get(type(operation.operator).__name__, "?"), value, right, operation, operation.left, operation.right)
+            value = self.binary(
+                _BINARY.get(type(operation.operator).__name__, "?"), value, right, operation, operation.left, operation.right
+            )
         return value
 
     def binary(
         self, operator: str, left: Value, right: Value, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
     ) -> Value:
-        return self.distribute(
-            (left, right), lambda a, b: arithmetic.binary(self, operator, a, b, node, left_node, right_node)
-        )
+        return self.distribute((left, right), lambda a, b: arithmetic.binary(self, operator, a, b, node, left_node, right_node))
 
     def _eval_UnaryOperation(self, node: cst.UnaryOperation) -> Value:
         value = self.evaluate(node.expression)
@@ -377,7 +377,9 @@ class Expressions(Engine):
                     tensor = self.as_tensor(value)
                     if tensor is not None:
                         return self._tensor_attribute(tensor, name, node)
-            if value.kind == CONFIG and (name in _TENSOR_ATTRIBUTES or (self.is_tensor_method(name) and name not in ("get", "pop", "update"))):
+            if value.kind == CONFIG and (
+                name in _TENSOR_ATTRIBUTES or (self.is_tensor_method(name) and name not in ("get", "pop", "update"))
+            ):
                 tensor = self.as_tensor(value)
                 if tensor is not None:
                     return self._tensor_attribute(tensor, name, node)
@@ -527,7 +529,9 @@ class Expressions(Engine):
             if value.rest is not None:
                 return value.rest
             if text is None and value.items:
-                return self.choose([(frozenset({(f"{self.code(node)} is {key}", True)}), item) for key, item in list(value.items.items())[:8]])
+                return self.choose(
+                    [(frozenset({(f"{self.code(node)} is {key}", True)}), item) for key, item in list(value.items.items())[:8]]
+                )
             return Unknown("an item of a dictionary that is not followed")
         if isinstance(value, Tensor):
             if number is not None and not isinstance(index, Tensor):
@@ -568,7 +572,13 @@ class Expressions(Engine):
         shape = value.tensor.shape
         if lower is not None and lower < 0:
             deep = materialise(shape, -lower)
-            axes = deep.axes[len(deep.axes) + lower :] if upper is None else deep.axes[len(deep.axes) + lower : len(deep.axes) + upper] if upper < 0 else None
+            axes = (
+                deep.axes[len(deep.axes) + lower :]
+                if upper is None
+                else deep.axes[len(deep.axes) + lower : len(deep.axes) + upper]
+                if upper < 0
+                else None
+            )
             return Items(tuple(Scalar(axis.size) for axis in axes)) if axes is not None else SequenceValue(Unknown("a slice of a shape"))
         if lower in (None, 0):
             if upper is None:
@@ -602,7 +612,11 @@ class Expressions(Engine):
         history = (*tensor.history, origin) if (origin := self.origin(node)) else tensor.history
         position = 0
         ellipsis = next((i for i, part in enumerate(indices) if isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis)), None)
-        consuming = [part for part in indices if not _is_new_axis(part) and not (isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis))]
+        consuming = [
+            part
+            for part in indices
+            if not _is_new_axis(part) and not (isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis))
+        ]
         if shape.lead is not None:
             if ellipsis is None:
                 if len(consuming) == 1 and isinstance(consuming[0], cst.Slice):
@@ -611,7 +625,10 @@ class Expressions(Engine):
                 if shape.lead is not None:
                     new_axes = sum(1 for part in indices if _is_new_axis(part))
                     if new_axes or all(isinstance(part, cst.Slice) for part in consuming):
-                        if all(isinstance(part, cst.Slice) and part.lower is None and part.upper is None for part in consuming) and not new_axes:
+                        if (
+                            all(isinstance(part, cst.Slice) and part.lower is None and part.upper is None for part in consuming)
+                            and not new_axes
+                        ):
                             return tensor.but(history=history)
                         shape = with_rank(shape, max(len(consuming), len(shape.axes)))
                     else:
@@ -773,7 +790,9 @@ class Expressions(Engine):
     def _eval_Lambda(self, node: cst.Lambda) -> Value:
         frame = self.frame
         assert frame.unit is not None
-        return Function(node, frame.scope, frame.unit, f"{frame.qualname}.<lambda>" if frame.qualname else "<lambda>", self.closure_of(frame))
+        return Function(
+            node, frame.scope, frame.unit, f"{frame.qualname}.<lambda>" if frame.qualname else "<lambda>", self.closure_of(frame)
+        )
 
     def closure_of(self, frame: Any) -> dict[str, Value]:
         raise NotImplementedError
@@ -793,7 +812,12 @@ def _is_new_axis(part: Any) -> bool:
 
 def whole_number(value: Value | None) -> int | None:
     """A plain integer, or None."""
-    if isinstance(value, Scalar) and value.value.is_number and math.isfinite(value.value.coefficient) and value.value.coefficient == int(value.value.coefficient):
+    if (
+        isinstance(value, Scalar)
+        and value.value.is_number
+        and math.isfinite(value.value.coefficient)
+        and value.value.coefficient == int(value.value.coefficient)
+    ):
         return int(value.value.coefficient)
     return None
 
@@ -825,5 +849,6 @@ def named(value: Value, name: str) -> Value:
     if isinstance(value, Choice):
         return Choice(tuple((path, named(option, name)) for path, option in value.options))
     return value
+
 
 __all__ = ["EMPTY_PATH", "PARAMETER", "Expressions", "exponent_of", "key_text", "named", "whole_number"]

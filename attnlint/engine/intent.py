@@ -16,7 +16,10 @@ _SCALE_COMMENT = re.compile(
     re.I,
 )
 _SWITCH = re.compile(r"^(self\.|config\.|\w+\.)*\w*(scale|scaling|scaled|normali[sz]e)\w*$", re.I)
-_PRODUCT_ROOT = re.compile(r"\(\s*\(?\s*[\w.]+\s*\*\s*[\w.]+\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*[\w.]+\s*\*|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*[\w.]+\s*\*")
+_PRODUCT_ROOT = re.compile(
+    r"\(\s*\(?\s*[\w.]+\s*\*\s*[\w.]+\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*[\w.]+\s*\*|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*[\w.]+\s*\*"
+)
+_GIVEN = ("argument", "opaque", "recurrent", "embedding")  # what keys are that nothing projected
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
 _INIT_WORD = re.compile(r"normal|uniform|init|std", re.I)
@@ -44,9 +47,9 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     if "recurrent" in kinds:
         return "states of a recurrent network are attended to, as in Luong's attention"
     value = record.value
-    if value is not None and isinstance(key.content, Leaf) and key.content.kind in ("argument", "opaque", "recurrent", "embedding"):
-        if isinstance(value.content, Leaf) and value.content.key == key.content.key:
-            return "the keys are the values themselves, unprojected"
+    held, given = key.content, value.content if value is not None else None
+    if isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key and held.kind in _GIVEN:
+        return "the keys are the values themselves, unprojected"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"
     if _conv(query) and _conv(key):

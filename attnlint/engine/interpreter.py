@@ -53,7 +53,10 @@ from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel
 
 _ROTARY = re.compile(r"rot|rope", re.I)
-_TENSOR_KEEPING = re.compile(r"^(maybe_|_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)", re.I)
+_TENSOR_KEEPING = re.compile(
+    r"^(maybe_|_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)",
+    re.I,
+)
 _ATTENTION = re.compile(r"attention|attn|flash|sdpa", re.I)
 _CACHE_UPDATE = ("update", "append", "update_cache", "concat_cache")
 
@@ -94,7 +97,13 @@ class Interpreter(Statements):
         return self._operate(dotted.rpartition(".")[2], found[0], arguments, keywords, node, None)
 
     def _operate(
-        self, name: str, row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode, receiver_node: cst.CSTNode | None
+        self,
+        name: str,
+        row: Op,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        node: cst.CSTNode,
+        receiver_node: cst.CSTNode | None,
     ) -> Value:
         values, nodes = bind(row, arguments, keywords, node, receiver_node)
         values = {key: self.lifted(value) for key, value in values.items()}
@@ -152,7 +161,13 @@ class Interpreter(Statements):
         return Layer(row.kind, settings, self.fresh(tail), tail, origin, tail)
 
     def _parameter(self, value: Value | None, node: cst.CSTNode) -> Value:
-        shape = value.shape if isinstance(value, Tensor) else shapes.Shape(()) if isinstance(value, Scalar) else shapes.unknown(self.fresh("parameter"))
+        shape = (
+            value.shape
+            if isinstance(value, Tensor)
+            else shapes.Shape(())
+            if isinstance(value, Scalar)
+            else shapes.unknown(self.fresh("parameter"))
+        )
         return Tensor(shape, Leaf("parameter", self.fresh("parameter")), history=tensors.one(self.origin(node)))
 
     def call_bound(self, callee: Bound, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -284,7 +299,9 @@ class Interpreter(Statements):
         names = list(keywords)
         return self.distribute(
             [*arguments, *(keywords[name] for name in names)],
-            lambda *chosen: behaviour(self, layer, list(chosen[: len(arguments)]), dict(zip(names, chosen[len(arguments) :], strict=True)), node),
+            lambda *chosen: behaviour(
+                self, layer, list(chosen[: len(arguments)]), dict(zip(names, chosen[len(arguments) :], strict=True)), node
+            ),
         )
 
     def check_merge(self, tensor: Tensor) -> None:
@@ -340,14 +357,26 @@ class Interpreter(Statements):
         scale_name = next((key for key in ("scaling", "scale", "softmax_scale", "sm_scale", "attn_scale") if key in keywords), None)
         if scale_name is None or not _ATTENTION.search(name or ""):
             return None
-        named = {key: keywords[other] for key, other in (("query", "query"), ("key", "key"), ("value", "value"), ("query", "q"), ("key", "k"), ("value", "v")) if other in keywords}
-        operands = [value for value in arguments if isinstance(value, (Tensor, Argument)) and not (isinstance(value, Argument) and value.kind == CONFIG)]
+        named = {
+            key: keywords[other]
+            for key, other in (("query", "query"), ("key", "key"), ("value", "value"), ("query", "q"), ("key", "k"), ("value", "v"))
+            if other in keywords
+        }
+        operands = [
+            value
+            for value in arguments
+            if isinstance(value, (Tensor, Argument)) and not (isinstance(value, Argument) and value.kind == CONFIG)
+        ]
         if len(operands) >= 3 and "query" not in named:
             named = dict(zip(("query", "key", "value"), operands[-3:] if len(operands) == 3 else operands[:3], strict=True))
         if "query" not in named or "key" not in named or isinstance(keywords[scale_name], NoneValue):
             return None
         values = {**named, "scale": keywords[scale_name]}
-        scale_node = next((a.value for a in node.args if a.keyword is not None and a.keyword.value == scale_name), None) if isinstance(node, cst.Call) else None
+        scale_node = (
+            next((a.value for a in node.args if a.keyword is not None and a.keyword.value == scale_name), None)
+            if isinstance(node, cst.Call)
+            else None
+        )
         return self.record_kernel(name, values, {"scale": scale_node} if scale_node is not None else {}, node, False, "torch")
 
     # --- fused kernels
@@ -405,7 +434,9 @@ class Interpreter(Statements):
         else:
             scalar = self.as_scalar(scale, nodes.get("scale"))
             learned = arithmetic.scalar_of(self, scale) if isinstance(scale, Tensor) else None
-            scalar = learned or scalar or Scalar(self.opaque_symbol(nodes.get("scale"), None if nodes.get("scale") is not None else "scale"))
+            scalar = (
+                learned or scalar or Scalar(self.opaque_symbol(nodes.get("scale"), None if nodes.get("scale") is not None else "scale"))
+            )
             factor = Factor(
                 scalar.value,
                 self.origin(nodes.get("scale")) or self.origin(node),

@@ -75,7 +75,9 @@ def _bias(site: AttentionSite) -> None:
         shared = [placed for placed in site.factors if any(factor is placed.factor for factor in term.factors)]
         value = site.facts.normalise(scale_of(tuple(placed.factor for placed in shared)))
         power = power_of(value, contraction)
-        is_scale = (power is not None and power < 0) or (contraction.is_number and value.equals(contraction.power(-HALF)) and not value.is_one)
+        is_scale = (power is not None and power < 0) or (
+            contraction.is_number and value.equals(contraction.power(-HALF)) and not value.is_one
+        )
         if is_scale and _finite_bias(term):
             _fault(site, "scaled-mask-or-bias", next(placed for placed in reversed(shared) if not placed.factor.value.is_one))
             site.term = term
@@ -89,7 +91,9 @@ def _finite_bias(term: Tensor) -> bool:
         return False
     if content.kind in ("parameter", "embedding"):
         return True
-    return content.kind in ("constant", "array") and any(symbol.kind == LEARNED for factor in term.factors for symbol in factor.value.symbols)
+    return content.kind in ("constant", "array") and any(
+        symbol.kind == LEARNED for factor in term.factors for symbol in factor.value.symbols
+    )
 
 
 # --- what is attention
@@ -163,11 +167,18 @@ def _untraced(record: SiteRecord) -> AttentionSite | None:
     if isinstance(logits.content, Leaf) and logits.content.kind in ("parameter", "buffer", "constant", "embedding", "recurrent"):
         return None
     bare = record.hand_written and not record.stable and isinstance(logits.content, Leaf) and logits.content.kind == "projection"
-    if isinstance(logits.content, Leaf) and logits.content.kind in ("projection", "array") and logits.content.layer is not None and not bare:
+    if (
+        isinstance(logits.content, Leaf)
+        and logits.content.kind in ("projection", "array")
+        and logits.content.layer is not None
+        and not bare
+    ):
         return None
     if not ATTENTION_NAME.search(record.qualname) and reason is None and not bare:
         return None
-    return AttentionSite(record, None, None, None, None, None, None, None, (), "unknown", reason=reason or "the logits are no product that is followed")
+    return AttentionSite(
+        record, None, None, None, None, None, None, None, (), "unknown", reason=reason or "the logits are no product that is followed"
+    )
 
 
 # --- the verdict
@@ -349,7 +360,10 @@ def _is_class_key(symbol: Symbol, record: SiteRecord) -> bool:
     owner = record.owner
     if owner is None:
         return False
-    return any(symbol.key.startswith(f"{record.scope.path}:{name}.") for name in (owner.qualname, *(getattr(b, "qualname", "") for b in getattr(owner, "bases", ()))))
+    return any(
+        symbol.key.startswith(f"{record.scope.path}:{name}.")
+        for name in (owner.qualname, *(getattr(b, "qualname", "") for b in getattr(owner, "bases", ())))
+    )
 
 
 def _factor_with(site: AttentionSite, symbols: set[Symbol]) -> PlacedFactor | None:
@@ -458,7 +472,13 @@ def conclusive(site: AttentionSite) -> bool:
 
 
 def _other_axis_of_same(a: Symbol, b: Symbol) -> bool:
-    return b.kind == AXIS and a.key.rpartition("[")[0] == b.key.rpartition("[")[0] and a.key != b.key and "[-" not in a.key and "[-" not in b.key
+    return (
+        b.kind == AXIS
+        and a.key.rpartition("[")[0] == b.key.rpartition("[")[0]
+        and a.key != b.key
+        and "[-" not in a.key
+        and "[-" not in b.key
+    )
 
 
 def _is_position(symbol: Symbol, site: AttentionSite) -> bool:
@@ -487,9 +507,7 @@ def _missing(site: AttentionSite, q: Operand, k: Operand, reasons: list[str]) ->
     if meant is not None:
         _set(site, "intended", meant)
         return
-    if kinds == ("projection", "projection") or kinds == ("array", "array") or set(kinds) == {"array", "projection"}:
-        if record.kernel is None and len(site.factors) and any(p.factor.default_of for p in site.factors):
-            pass
+    if set(kinds) <= {"array", "projection"}:
         _fault(site, "missing-scale")
         return
     if reasons:
@@ -515,7 +533,10 @@ def _is_root_of(site: AttentionSite, value: Monomial) -> bool:
     """d_k^±1/2, or the root of any size: a scale that came too late."""
     value = site.facts.normalise(value)
     return any(abs(exponent) == HALF for _, exponent in value.powers) or (
-        site.contraction is not None and site.facts.normalise(site.contraction).is_number and value.is_number and not value.is_one
+        site.contraction is not None
+        and site.facts.normalise(site.contraction).is_number
+        and value.is_number
+        and not value.is_one
         and abs(value.coefficient - site.facts.normalise(site.contraction).coefficient ** -0.5) < 1e-9
     )
 
@@ -558,7 +579,11 @@ def _faulty(site: AttentionSite) -> None:
     if all(exponent > 0 for _, exponent in net.powers) and any(set(net.symbols) & set(contraction.symbols)):
         _fault(site, "inverted-scale")
         return
-    if any(symbol in net.symbols for symbol in contraction.symbols) and all(exponent <= -1 for _, exponent in net.powers) and not net.equals(contraction.power(-HALF)):
+    if (
+        any(symbol in net.symbols for symbol in contraction.symbols)
+        and all(exponent <= -1 for _, exponent in net.powers)
+        and not net.equals(contraction.power(-HALF))
+    ):
         squared = net.root()
         if squared.equals(contraction.power(-HALF)):
             _fault(site, "unrooted-scale")
@@ -577,7 +602,11 @@ def _double(site: AttentionSite) -> bool:
     for placed in reversed(own):
         value = facts.normalise(placed.factor.value)
         power = power_of(value, facts.normalise(site.contraction))
-        shrinks = value.coefficient < 1 if value.is_number else (power is not None and power < 0) or all(exponent < 0 for _, exponent in value.powers)
+        shrinks = (
+            value.coefficient < 1
+            if value.is_number
+            else (power is not None and power < 0) or all(exponent < 0 for _, exponent in value.powers)
+        )
         rest = total / value
         twice = rest / expected, value / expected  # each is d_k^-1/2 but for a number
         if not shrinks or not (rest.equals(expected) or (expected.powers and all(one.is_number for one in twice))):
@@ -602,7 +631,11 @@ def _precedence(site: AttentionSite) -> bool:
     for placed in site.factors:
         factor = placed.factor
         for origin in (factor.definition, factor.operand, factor.application):
-            if origin is not None and misread(origin.node, arguments=origin is not factor.application) is not None and _blamed(site, placed):
+            if (
+                origin is not None
+                and misread(origin.node, arguments=origin is not factor.application) is not None
+                and _blamed(site, placed)
+            ):
                 site.culprit = placed
                 _set(site, "faulty", None, "scale-precedence")
                 return True

@@ -25,7 +25,11 @@ def _size(engine: Interpreter, layer: Layer, name: str) -> Monomial | None:
 
 
 def _input(engine: Interpreter, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Tensor | None:
-    value = arguments[0] if arguments else next((v for k, v in keywords.items() if k in ("x", "input", "inputs", "hidden_states", "query")), None)
+    value = (
+        arguments[0]
+        if arguments
+        else next((v for k, v in keywords.items() if k in ("x", "input", "inputs", "hidden_states", "query")), None)
+    )
     return engine.as_tensor(value, node) if value is not None else None
 
 
@@ -59,7 +63,12 @@ def linear(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: 
         size = scalar.value if scalar is not None else Monomial.of(Symbol(f"{layer.key}.out{i}", f"{layer.name}'s output", AXIS))
         outputs.append(shapes.sized(size, f"{key}.{i}"))
     leaf = Leaf("projection", key, source=tensor, layer=layer)
-    return Tensor(shapes.Shape((*kept, *outputs), shape.lead), leaf, history=(*tensors.one(engine.origin(node)),), dtype=tensor.dtype if tensor.dtype == "half" else None)
+    return Tensor(
+        shapes.Shape((*kept, *outputs), shape.lead),
+        leaf,
+        history=(*tensors.one(engine.origin(node)),),
+        dtype=tensor.dtype if tensor.dtype == "half" else None,
+    )
 
 
 def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -67,7 +76,11 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
     tensor = _input(engine, arguments, keywords, node)
     if tensor is None:
         return engine.opaque_tensor("a layer called without input", node=node)
-    spatial = int(getattr(layer.settings.get("spatial"), "value", Monomial.number(2)).coefficient) if isinstance(layer.settings.get("spatial"), Scalar) else 2
+    spatial = (
+        int(getattr(layer.settings.get("spatial"), "value", Monomial.number(2)).coefficient)
+        if isinstance(layer.settings.get("spatial"), Scalar)
+        else 2
+    )
     last = isinstance(layer.settings.get("channels_last"), Scalar)
     shape = tensor.shape
     if shape.lead is not None:
@@ -83,10 +96,14 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
         if size is not None:
             engine.note_dims(size)
     key = f"{layer.key}({tensors.identity_of(tensor)})"
-    axes[channel] = shapes.sized(out if out is not None else Monomial.of(Symbol(f"{layer.key}.out", f"{layer.name}'s channels", AXIS)), f"{key}.c")
+    axes[channel] = shapes.sized(
+        out if out is not None else Monomial.of(Symbol(f"{layer.key}.out", f"{layer.name}'s channels", AXIS)), f"{key}.c"
+    )
     kernel = layer.settings.get("kernel_size")
     stride = layer.settings.get("stride")
-    one = all(isinstance(v, Scalar) and v.value.is_one for v in _flat(kernel)) and all(isinstance(v, Scalar) and v.value.is_one for v in _flat(stride))
+    one = all(isinstance(v, Scalar) and v.value.is_one for v in _flat(kernel)) and all(
+        isinstance(v, Scalar) and v.value.is_one for v in _flat(stride)
+    )
     if not one and not _same_padding(layer):
         for i in range(len(axes) - spatial, len(axes)) if not last else range(1, len(axes) - 1):
             axes[i] = shapes.sized(Monomial.of(Symbol(f"{key}.s{i}", "a convolved length", AXIS)), f"{key}.s{i}")
@@ -104,7 +121,13 @@ def _same_padding(layer: Layer) -> bool:
     padding, kernel = layer.settings.get("padding"), layer.settings.get("kernel_size")
     if isinstance(padding, Text) and padding.value.lower() == "same":
         return "stride" not in layer.settings
-    if isinstance(padding, Scalar) and isinstance(kernel, Scalar) and padding.value.is_number and kernel.value.is_number and "stride" not in layer.settings:
+    if (
+        isinstance(padding, Scalar)
+        and isinstance(kernel, Scalar)
+        and padding.value.is_number
+        and kernel.value.is_number
+        and "stride" not in layer.settings
+    ):
         return 2 * padding.value.coefficient + 1 == kernel.value.coefficient
     return False
 
@@ -162,7 +185,9 @@ def activation(engine: Interpreter, layer: Layer, arguments: list[Value], keywor
     function = layer.settings.get("function")
     name = function.value if isinstance(function, Text) else layer.class_name
     if name.lower() == "softmax":
-        return softmax(engine, Layer("softmax", {"dim": Scalar(Monomial.number(-1))}, layer.key, layer.name, layer.origin), arguments, keywords, node)
+        return softmax(
+            engine, Layer("softmax", {"dim": Scalar(Monomial.number(-1))}, layer.key, layer.name, layer.origin), arguments, keywords, node
+        )
     return tensors.nonlinear(engine, tensor, name.lower(), node)
 
 
@@ -171,7 +196,11 @@ def sequential(engine: Interpreter, layer: Layer, arguments: list[Value], keywor
     value: Value = arguments[0] if arguments else Unknown("no input")
     if items is None:
         inner = layer.settings.get("items")
-        return engine.call(inner.item, [value], {}, node) if isinstance(inner, SequenceValue) else engine.opaque_tensor("a sequence of unknown layers", node=node)
+        return (
+            engine.call(inner.item, [value], {}, node)
+            if isinstance(inner, SequenceValue)
+            else engine.opaque_tensor("a sequence of unknown layers", node=node)
+        )
     for item in items:
         value = engine.call(item, [value], {}, node)
     return value
@@ -239,8 +268,7 @@ def as_method(name: str) -> Behaviour:
     """A layer that does what a function of the tables does, with its settings as arguments."""
 
     def behave(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
-        settings = {key: value for key, value in layer.settings.items()}
-        return engine.call_operation(name, list(arguments), {**settings, **keywords}, node)
+        return engine.call_operation(name, list(arguments), {**layer.settings, **keywords}, node)
 
     return behave
 
@@ -308,7 +336,9 @@ def weight_of(engine: Interpreter, layer: Layer) -> Tensor:
     if layer.kind == "embedding":
         sizes = [_size(engine, layer, name) for name in ("num_embeddings", "embedding_dim")]
     axes = tuple(
-        shapes.sized(size if size is not None else Monomial.of(Symbol(f"{layer.key}.w{i}", f"{layer.name}.weight's axis", AXIS)), f"{layer.key}.w{i}")
+        shapes.sized(
+            size if size is not None else Monomial.of(Symbol(f"{layer.key}.w{i}", f"{layer.name}.weight's axis", AXIS)), f"{layer.key}.w{i}"
+        )
         for i, size in enumerate(sizes)
     )
     return Tensor(shapes.Shape(axes), Leaf("parameter", f"{layer.key}.weight", layer=layer), name=f"{layer.name}.weight")

@@ -157,7 +157,9 @@ _ALIASES = {
 }
 
 
-def bind(row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode, receiver_node: cst.CSTNode | None) -> tuple[dict[str, Value], dict[str, cst.CSTNode]]:
+def bind(
+    row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode, receiver_node: cst.CSTNode | None
+) -> tuple[dict[str, Value], dict[str, cst.CSTNode]]:
     """Arguments by parameter name, with the expression each was given as."""
     values: dict[str, Value] = {}
     nodes: dict[str, cst.CSTNode] = {}
@@ -168,7 +170,9 @@ def bind(row: Op, arguments: Sequence[Value], keywords: dict[str, Value], node: 
         given = [argument.value for argument in node.args if argument.keyword is None and not argument.star] if not stars else []
         keyword_nodes = {argument.keyword.value: argument.value for argument in node.args if argument.keyword is not None}
     if receiver_node is not None:
-        given = [receiver_node, *given] if given or not isinstance(node, cst.Call) or not any(a.star for a in node.args) else [receiver_node]
+        given = (
+            [receiver_node, *given] if given or not isinstance(node, cst.Call) or not any(a.star for a in node.args) else [receiver_node]
+        )
     position = 0
     for parameter in row.parameters:
         if parameter.startswith("*"):
@@ -208,7 +212,9 @@ def identity(engine: Interpreter, call: Call) -> Value:
         return value
     tensor = call.tensor()
     dtype = call.settings.get("dtype") or _dtype_of(call)
-    return tensors.then(engine, tensor, call.node, dtype=dtype or (tensor.dtype if tensor.dtype == "bool" and not call.settings.get("casts") else None))
+    return tensors.then(
+        engine, tensor, call.node, dtype=dtype or (tensor.dtype if tensor.dtype == "bool" and not call.settings.get("casts") else None)
+    )
 
 
 def _dtype_of(call: Call) -> str | None:
@@ -216,7 +222,15 @@ def _dtype_of(call: Call) -> str | None:
         value = call.values.get(name)
         if isinstance(value, External):
             tail = value.name.rpartition(".")[2]
-            return {"float16": "half", "half": "half", "bfloat16": "half", "float32": "float32", "float": "float32", "bool": "bool", "bool_": "bool"}.get(tail)
+            return {
+                "float16": "half",
+                "half": "half",
+                "bfloat16": "half",
+                "float32": "float32",
+                "float": "float32",
+                "bool": "bool",
+                "bool_": "bool",
+            }.get(tail)
     return None
 
 
@@ -237,9 +251,20 @@ def boolean(engine: Interpreter, call: Call) -> Value:
 
 
 _COMPARISONS = {
-    "eq": "Equal", "ne": "NotEqual", "lt": "LessThan", "gt": "GreaterThan", "le": "LessThanEqual", "ge": "GreaterThanEqual",
-    "equal": "Equal", "not_equal": "NotEqual", "less": "LessThan", "greater": "GreaterThan",
-    "less_equal": "LessThanEqual", "greater_equal": "GreaterThanEqual", "less_than": "LessThan", "greater_than": "GreaterThan",
+    "eq": "Equal",
+    "ne": "NotEqual",
+    "lt": "LessThan",
+    "gt": "GreaterThan",
+    "le": "LessThanEqual",
+    "ge": "GreaterThanEqual",
+    "equal": "Equal",
+    "not_equal": "NotEqual",
+    "less": "LessThan",
+    "greater": "GreaterThan",
+    "less_equal": "LessThanEqual",
+    "greater_equal": "GreaterThanEqual",
+    "less_than": "LessThan",
+    "greater_than": "GreaterThan",
 }
 
 
@@ -254,7 +279,9 @@ def _numeric(call: Call, name: str = "input") -> Scalar | None:
     """The argument as a number, where it is one or is typed as one."""
     value = call.values.get(name)
     if isinstance(value, Tensor):
-        return arithmetic.scalar_of(call.engine, value) if not isinstance(value.content, Leaf) or value.content.kind == "parameter" else None
+        return (
+            arithmetic.scalar_of(call.engine, value) if not isinstance(value.content, Leaf) or value.content.kind == "parameter" else None
+        )
     if isinstance(value, Argument) and value.hint == "tensor":
         return None
     if value is None or isinstance(value, NoneValue):
@@ -301,7 +328,11 @@ def elementwise(engine: Interpreter, call: Call) -> Value:
             except (ValueError, OverflowError):
                 return Unknown("a number out of range")
         if call.name in ("abs", "clamp", "clip", "maximum", "minimum", "round", "floor", "ceil", "trunc", "max", "min"):
-            return scalar if call.name in ("abs", "round", "floor", "ceil", "trunc", "clamp", "clip") else Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
+            return (
+                scalar
+                if call.name in ("abs", "round", "floor", "ceil", "trunc", "clamp", "clip")
+                else Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
+            )
         settings = scalar.value.symbols and all(symbol.kind in (PARAMETER, CONFIG) for symbol in scalar.value.symbols)
         if settings:  # a function of settings is a setting
             text = engine.code(call.node)
@@ -310,7 +341,11 @@ def elementwise(engine: Interpreter, call: Call) -> Value:
     tensor = call.tensor()
     if call.name == "maximum" and isinstance(tensor.content, (Maximum,)):
         return tensor
-    if call.name in ("maximum", "minimum", "max", "min") and isinstance(other := call.values.get("other"), Tensor) and isinstance(other.content, Maximum):
+    if (
+        call.name in ("maximum", "minimum", "max", "min")
+        and isinstance(other := call.values.get("other"), Tensor)
+        and isinstance(other.content, Maximum)
+    ):
         return other
     return tensors.nonlinear(engine, tensor, call.name, call.node)
 
@@ -429,7 +464,9 @@ def einsum(engine: Interpreter, call: Call) -> Value:
             operand_tensors = [t.but(shape=ranked(engine, t.shape, rank)) for t, rank in zip(operand_tensors, ranks, strict=True)]
     operand_shapes = [tensor.shape for tensor in operand_tensors]
     result = (
-        equations.einops_einsum(equation, operand_shapes, engine.facts) if named else equations.einsum(equation, operand_shapes, engine.facts)
+        equations.einops_einsum(equation, operand_shapes, engine.facts)
+        if named
+        else equations.einsum(equation, operand_shapes, engine.facts)
     )
     if result is None and len(operand_tensors) > 2:
         return _einsum_of_several(engine, equation, operand_tensors, call)
@@ -464,7 +501,11 @@ def tensordot(engine: Interpreter, call: Call) -> Value:
                 return engine.opaque_tensor("a tensordot over unknown axes", node=call.node)
         spec = (sides[0], sides[1])
     result = shapes.tensordot(a.shape, b.shape, spec)
-    return tensors.contract(engine, a, b, result, call.node) if result is not None else engine.opaque_tensor("a tensordot of unknown shapes", node=call.node)
+    return (
+        tensors.contract(engine, a, b, result, call.node)
+        if result is not None
+        else engine.opaque_tensor("a tensordot of unknown shapes", node=call.node)
+    )
 
 
 def dot_general(engine: Interpreter, call: Call) -> Value:
@@ -735,7 +776,9 @@ def reshape(engine: Interpreter, call: Call) -> Value:
         if isinstance(tensor.content, Output):
             tensor.content.site.merges.append((text, origin))
         changed = changed.but(scrambled=(*tensor.scrambled, (text, origin)))
-    elif isinstance(tensor.content, Leaf) and (turned := scrambles.read_in_other_order(tensor.shape, result.shape, engine.facts)) is not None:
+    elif (
+        isinstance(tensor.content, Leaf) and (turned := scrambles.read_in_other_order(tensor.shape, result.shape, engine.facts)) is not None
+    ):
         text = f"{turned.kind}: {turned.expected} → {turned.found}"
         changed = changed.but(scrambled=(*tensor.scrambled, (text, engine.origin(call.node))))
     return changed
@@ -794,8 +837,7 @@ def flatten(engine: Interpreter, call: Call) -> Value:
     if first >= last:
         return tensors.then(engine, tensor, call.node)
     merged = shapes.join(atom for axis in shape.axes[first : last + 1] for atom in axis.atoms)
-    changed = _reshaped(engine, tensor, shapes.Shape((*shape.axes[:first], merged, *shape.axes[last + 1 :]), shape.lead), call)
-    return changed
+    return _reshaped(engine, tensor, shapes.Shape((*shape.axes[:first], merged, *shape.axes[last + 1 :]), shape.lead), call)
 
 
 def squeeze(engine: Interpreter, call: Call) -> Value:
@@ -1072,7 +1114,9 @@ def gather(engine: Interpreter, call: Call) -> Value:
             position = index if index >= 0 else len(full.axes) + index
             if 0 <= position < len(full.axes):
                 size = Monomial.of(Symbol(engine.fresh("picked"), "picked", AXIS))
-                shape = shapes.Shape((*full.axes[:position], shapes.sized(size, engine.fresh("picked")), *full.axes[position + 1 :]), full.lead)
+                shape = shapes.Shape(
+                    (*full.axes[:position], shapes.sized(size, engine.fresh("picked")), *full.axes[position + 1 :]), full.lead
+                )
     return _turned(_reshaped(engine, tensor, shape, call))
 
 
@@ -1137,7 +1181,9 @@ def rearrange(engine: Interpreter, call: Call) -> Value:
             if scalar is not None:
                 engine.note_dims(scalar.value)
                 sizes[name] = scalar.value
-    function = {"rearrange": equations.rearrange, "reduce": equations.einops_reduce, "repeat": equations.einops_repeat}[call.settings["kind"]]
+    function = {"rearrange": equations.rearrange, "reduce": equations.einops_reduce, "repeat": equations.einops_repeat}[
+        call.settings["kind"]
+    ]
     shape = function(pattern.value, tensor.shape, sizes, engine.facts)
     if call.settings["kind"] == "reduce" and isinstance(tensor.content, (Elementwise, Exponential)):
         return engine.opaque_tensor("a reduction by einops", node=call.node, shape=shape)
@@ -1173,9 +1219,8 @@ def reduce_sum(engine: Interpreter, call: Call) -> Value:
 def reduce_max(engine: Interpreter, call: Call) -> Value:
     """max, amax, logsumexp: what is subtracted from logits before they are exponentiated."""
     value = call.values.get("input")
-    if value is not None and not isinstance(value, (Tensor, Choice)) and not (isinstance(value, Argument) and value.hint == "tensor"):
-        if isinstance(value, (Items, Scalar, SequenceValue)):
-            return Unknown("a maximum of numbers")
+    if isinstance(value, (Items, Scalar, SequenceValue)):
+        return Unknown("a maximum of numbers")
     other = call.values.get("dim")
     if isinstance(other, Tensor):  # maximum of two tensors
         return elementwise(engine, call)
@@ -1278,8 +1323,16 @@ def triangle(engine: Interpreter, call: Call) -> Value:
     if tensors.products_of(tensor) or isinstance(tensor.content, Weights):
         return tensors.masked(engine, tensor, Mask("triangle", Scalar(Monomial.number(0)), engine.origin(call.node)), call.node)
     name = tensor.name or "triangle mask"
-    points = polarity.of_triangle(call.name, call.integer("diagonal", 0)) if tensor.notes & {"ones", "ones_like", "full"} else frozenset[str]()
-    return tensors.then(engine, tensor, call.node, name=name if arithmetic.MASK_NAME.search(name) else "triangle mask", notes=tensor.notes | {"triangle"} | points)
+    points = (
+        polarity.of_triangle(call.name, call.integer("diagonal", 0)) if tensor.notes & {"ones", "ones_like", "full"} else frozenset[str]()
+    )
+    return tensors.then(
+        engine,
+        tensor,
+        call.node,
+        name=name if arithmetic.MASK_NAME.search(name) else "triangle mask",
+        notes=tensor.notes | {"triangle"} | points,
+    )
 
 
 # --- creation
@@ -1314,7 +1367,9 @@ def create(engine: Interpreter, call: Call) -> Value:
 def like(engine: Interpreter, call: Call) -> Value:
     tensor = call.tensor()
     kind = call.settings.get("leaf", "constant")
-    return Tensor(tensor.shape, Leaf(kind, engine.fresh("array")), dtype=_dtype_of(call), notes=frozenset({str(call.settings.get("note", call.name))}))
+    return Tensor(
+        tensor.shape, Leaf(kind, engine.fresh("array")), dtype=_dtype_of(call), notes=frozenset({str(call.settings.get("note", call.name))})
+    )
 
 
 def one_hot(engine: Interpreter, call: Call) -> Value:

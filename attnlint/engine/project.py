@@ -50,7 +50,10 @@ class Project:
             top = self.top_of(directory)
             # a file given by itself opens its directory to its neighbours only: `layers/tensorflow.py` is nobody else's `tensorflow`
             given = [root if not root.endswith(".py") else os.path.dirname(root) for root in self.roots]
-            bases = [top, *(base for base, root in zip(given, self.roots, strict=True) if base == root or directory.startswith(base + os.sep))]
+            bases = [
+                top,
+                *(base for base, root in zip(given, self.roots, strict=True) if base == root or directory.startswith(base + os.sep)),
+            ]
             if directory != top:
                 bases.append(directory)
         parts = [part for part in target.module.split(".") if part]

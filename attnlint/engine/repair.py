@@ -447,8 +447,17 @@ def _with_argument(call: cst.Call, keyword: str, value: cst.BaseExpression) -> c
         new = new.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
         between = arguments[-2].comma if len(arguments) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
         if isinstance(between, cst.Comma):
-            arguments[-1] = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
+            arguments[-1] = last.with_changes(comma=_without_comment(between), whitespace_after_arg=cst.SimpleWhitespace(""))
     return call.with_changes(args=[*arguments, new])
+
+
+def _without_comment(comma: cst.Comma) -> cst.Comma:
+    """A comma as it stands between arguments, without what is said of the one before it."""
+    after = comma.whitespace_after
+    if isinstance(after, cst.ParenthesizedWhitespace):
+        first = cst.TrailingWhitespace(newline=after.first_line.newline)
+        return comma.with_changes(whitespace_after=after.with_changes(first_line=first, empty_lines=[]))
+    return comma
 
 
 def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | None = None) -> Fix | None:

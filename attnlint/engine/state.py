@@ -54,7 +54,9 @@ MAX_FOREIGN_TABLE = 40  # lines of an assignment in another file that is evaluat
 MAX_FOREIGN_LINES = 150  # a longer function of another file is followed only where it may hold a site itself
 
 
-MAX_STEPS_OF_CALL = 6_000  # of these, for one call of a function of another file that meets no attention; half of it for each such call inside
+MAX_STEPS_OF_CALL = (
+    6_000  # of these, for one call of a function of another file that meets no attention; half of it for each such call inside
+)
 
 
 class CallTooLong(Exception):
@@ -357,7 +359,13 @@ def _same_content(a: Any, b: Any) -> bool:
     if isinstance(a, Leaf) and isinstance(b, Leaf):
         return a.kind == b.kind and (a.key == b.key or (a.kind in ("opaque", "constant") and b.kind == a.kind))
     if isinstance(a, Product) and isinstance(b, Product):
-        return a.origin is not None and b.origin is not None and a.origin.node is b.origin.node and same(a.left, b.left) and same(a.right, b.right)
+        return (
+            a.origin is not None
+            and b.origin is not None
+            and a.origin.node is b.origin.node
+            and same(a.left, b.left)
+            and same(a.right, b.right)
+        )
     return False
 
 

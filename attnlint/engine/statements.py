@@ -148,7 +148,11 @@ class Statements(Calls):
         if isinstance(node, cst.Import):
             for alias in node.names:
                 dotted = self.code(alias.name)
-                name = alias.asname.name.value if alias.asname is not None and isinstance(alias.asname.name, cst.Name) else dotted.split(".")[0]
+                name = (
+                    alias.asname.name.value
+                    if alias.asname is not None and isinstance(alias.asname.name, cst.Name)
+                    else dotted.split(".")[0]
+                )
                 frame.locals[name] = self.imported(frame.scope, Import(dotted if alias.asname is not None else dotted.split(".")[0], None))
             return
         if isinstance(node.names, cst.ImportStar):
@@ -270,12 +274,19 @@ class Statements(Calls):
         index = self.evaluate(index_node.value) if isinstance(index_node, cst.Index) else None
         if isinstance(holder, Mapping):
             text = key_text(index) if index is not None else None
-            self.rebind(target.value, Mapping({**holder.items, text: value}, holder.rest) if text is not None else Mapping(holder.items, holder.rest or value))
+            self.rebind(
+                target.value,
+                Mapping({**holder.items, text: value}, holder.rest) if text is not None else Mapping(holder.items, holder.rest or value),
+            )
         elif isinstance(holder, Tensor):
             if isinstance(index, Tensor) and (index.dtype == "bool" or arithmetic.is_mask(index)):
                 mask = Mask("fill", value, self.origin(target), index)
                 self.rebind(target.value, holder.but(masks=(*holder.masks, mask)))
-            elif isinstance(value, Tensor) and isinstance(holder.content, Leaf) and holder.content.kind in ("constant", "buffer", "array", "opaque"):
+            elif (
+                isinstance(value, Tensor)
+                and isinstance(holder.content, Leaf)
+                and holder.content.kind in ("constant", "buffer", "array", "opaque")
+            ):
                 # a buffer that is filled: what is read from it is what was written
                 self.rebind(target.value, value.but(shape=holder.shape if holder.shape.axes else value.shape, name=holder.name))
         elif isinstance(holder, Items):

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from attnlint.engine.algebra import AXIS, ONE, Monomial
+from attnlint.engine.places import ancestors, function_of
 from attnlint.engine.shapes import Atom, Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown
 from attnlint.engine.sites import SiteRecord
 from attnlint.engine.values import (
@@ -31,8 +34,6 @@ from attnlint.engine.values import (
 )
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from attnlint.engine.state import Engine
 
 # leaves that stand for data computed from inputs (as opposed to weights)
@@ -108,7 +109,7 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
             leaf = Leaf("projection", engine.fresh(f"{identity_of(weight)}·{identity_of(data)}"), source=data)
             product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
             engine.projections[leaf.key] = product
-            return Tensor(contraction.shape, leaf, factors=(*weight.factors, *_plain(data)), history=(*data.history, *history))
+            return Tensor(contraction.shape, leaf, factors=(*_applied_to_weight(weight), *_plain(data)), history=(*data.history, *history))
     a, b = as_operand(engine, a), as_operand(engine, b)
     product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
     engine.note_product(product)
@@ -123,17 +124,19 @@ def told_apart(shape: Shape) -> Shape:
     seen: set[str] = set()
     axes: list[Axis] = []
     for axis in shape.axes:
-        while axis.atoms and axis.key in seen:
-            axis = Axis(tuple(Atom(atom.size, atom.key + SECOND) for atom in axis.atoms))
-        seen.add(axis.key)
-        axes.append(axis)
+        other = axis
+        while other.atoms and other.key in seen:
+            other = Axis(tuple(Atom(atom.size, atom.key + SECOND) for atom in other.atoms))
+        seen.add(other.key)
+        axes.append(other)
     return Shape(tuple(axes), shape.lead)
 
 
 def _are_logits(tensor: Tensor) -> bool:
     """A product of two tensors that are projections themselves, or a sum with one."""
     return any(
-        all(isinstance(side.content, Leaf) and side.content.kind == "projection" for side in (product.left, product.right)) and not product.size.is_one
+        all(isinstance(side.content, Leaf) and side.content.kind == "projection" for side in (product.left, product.right))
+        and not product.size.is_one
         for _, product in products_of(tensor)
     )
 
@@ -158,6 +161,23 @@ def _learn_contracted(engine: Engine, contraction: Contraction) -> None:
 
 def _is_bare_weight(tensor: Tensor) -> bool:
     return isinstance(tensor.content, Leaf) and tensor.content.kind == "parameter"
+
+
+def _applied_to_weight(weight: Tensor) -> tuple[Factor, ...]:
+    """The factors that a weight gets where it is used; `randn(d, d) / sqrt(d)`, and what a constructor does, is how it starts."""
+    if not weight.factors or not weight.history:
+        return weight.factors
+    made = weight.history[0]
+
+    def starts(factor: Factor) -> bool:
+        application = factor.application
+        if application is None or application.unit is not made.unit:
+            return False
+        around = (application.node, *ancestors(application)) if application.node is made.node else tuple(ancestors(made))
+        holder = function_of(application)
+        return any(node is application.node for node in around) or (isinstance(holder, cst.FunctionDef) and holder.name.value == "__init__")
+
+    return tuple(factor for factor in weight.factors if not starts(factor))
 
 
 def _plain(data: Tensor) -> tuple:
@@ -235,7 +255,12 @@ def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode 
 def _sum_shape(a: Tensor, b: Tensor) -> Shape:
     """A learned bias or a constant never has more axes than what it is added to."""
     for data, bias in ((a, b), (b, a)):
-        if data.shape.lead is not None and isinstance(bias.content, Leaf) and bias.content.kind in ("parameter", "buffer", "constant") and bias.shape.lead is None:
+        if (
+            data.shape.lead is not None
+            and isinstance(bias.content, Leaf)
+            and bias.content.kind in ("parameter", "buffer", "constant")
+            and bias.shape.lead is None
+        ):
             full = materialise(data.shape, len(bias.shape.axes))
             count = len(full.axes) - len(bias.shape.axes)
             axes = tuple(better(mine, other) for mine, other in zip(full.axes[count:], bias.shape.axes, strict=True))
@@ -297,7 +322,9 @@ def main_term(content: Content) -> Tensor | None:
 def join(engine: Engine, parts: list[Tensor], shape: Shape, features: bool, node: cst.CSTNode | None) -> Tensor:
     """Tensors concatenated: along features the parts stay, along any other axis the traced part speaks for all."""
     history = one(engine.origin(node))
-    traced = [part for part in parts if not (isinstance(part.content, Leaf) and part.content.kind in ("constant", "parameter", "buffer"))] or parts
+    traced = [
+        part for part in parts if not (isinstance(part.content, Leaf) and part.content.kind in ("constant", "parameter", "buffer"))
+    ] or parts
     known = [part for part in traced if not (isinstance(part.content, Leaf) and part.content.kind in ("opaque", "argument"))] or traced
     first = known[0]
     if not features:
@@ -357,7 +384,9 @@ def nonlinear(engine: Engine, tensor: Tensor, name: str, node: cst.CSTNode | Non
         return then(engine, tensor, node)
     kind = content.kind if isinstance(content, Leaf) else "opaque"
     leaf = Leaf(kind, engine.fresh(name), f"{name} of a tensor" if kind == "opaque" else None, source=tensor)
-    return Tensor(tensor.shape, leaf, name=tensor.name, history=(*tensor.history, *one(engine.origin(node))), notes=notes, dtype=tensor.dtype)
+    return Tensor(
+        tensor.shape, leaf, name=tensor.name, history=(*tensor.history, *one(engine.origin(node))), notes=notes, dtype=tensor.dtype
+    )
 
 
 def square(engine: Engine, tensor: Tensor, node: cst.CSTNode | None) -> Tensor:
@@ -369,7 +398,9 @@ def root(engine: Engine, tensor: Tensor, node: cst.CSTNode | None, inverse: bool
     for note in tensor.notes:
         if note.startswith("square:"):
             kind = "inverse norm:" if inverse else "norm:"
-            return Tensor(tensor.shape, Leaf("opaque", engine.fresh("norm"), "a norm"), notes=frozenset({kind + note.removeprefix("square:")}))
+            return Tensor(
+                tensor.shape, Leaf("opaque", engine.fresh("norm"), "a norm"), notes=frozenset({kind + note.removeprefix("square:")})
+            )
     return nonlinear(engine, tensor, "a root", node)
 
 
@@ -393,7 +424,11 @@ def quotient(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> 
         return normalise(engine, a, "divided by its norm", node)
     if isinstance(b.content, Total) and isinstance(a.content, Exponential):
         return hand_softmax(engine, a, b, node)
-    if isinstance(b.content, Total) and isinstance(b.content.of.content, (Weights, Exponential)) and isinstance(a.content, (Weights, Output)):
+    if (
+        isinstance(b.content, Total)
+        and isinstance(b.content.of.content, (Weights, Exponential))
+        and isinstance(a.content, (Weights, Output))
+    ):
         site = a.content.site
         site.renormalised = True
         return then(engine, a, node)
@@ -517,18 +552,28 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
         if found is None:
             return engine.opaque_tensor("a sum over an unknown axis", node=node)
         if site is not None:
-            weights, value = (content.left, content.right) if site_of_weights(engine, content.left) is not None else (content.right, content.left)
+            weights, value = (
+                (content.left, content.right) if site_of_weights(engine, content.left) is not None else (content.right, content.left)
+            )
             place = axis_of(weights.shape, axes[0])
             site.meet_value(value, (place[1],) if place is not None else (), weights, engine.origin(node))
             return Tensor(shape, Output(site), history=tensor.history)
         left, right = axis_of(content.left.shape, axes[0]), axis_of(content.right.shape, axes[0])
         size = found[1].size
         for side in (left, right):
-            if side is not None and not any(symbol.kind in ("axis", "opaque") for symbol in side[1].size.symbols) and not side[1].size.is_one:
+            if (
+                side is not None
+                and not any(symbol.kind in ("axis", "opaque") for symbol in side[1].size.symbols)
+                and not side[1].size.is_one
+            ):
                 size = side[1].size
         contraction = Contraction(shape, size, (left[1],) if left else (), (right[1],) if right else ())
-        return contract(engine, content.left.but(factors=(*content.left.factors, *tensor.factors)), content.right, contraction, node, pairwise=True)
-    if isinstance(content, (Exponential, Weights, Elementwise)) or (isinstance(content, Sum) and site_of_weights(engine, tensor) is not None):
+        return contract(
+            engine, content.left.but(factors=(*content.left.factors, *tensor.factors)), content.right, contraction, node, pairwise=True
+        )
+    if isinstance(content, (Exponential, Weights, Elementwise)) or (
+        isinstance(content, Sum) and site_of_weights(engine, tensor) is not None
+    ):
         axis: Axis | None = None
         if axes is not None and len(axes) == 1:
             from attnlint.engine.shapes import axis_of

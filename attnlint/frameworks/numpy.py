@@ -34,7 +34,27 @@ FUNCTIONS: dict[str, Op] = {
     "exp": op(o.exp),
     "exp2": op(o.exp),
     "logaddexp": op(o.elementwise, "input other"),
-    **dict.fromkeys(("tanh", "log", "log2", "log1p", "abs", "absolute", "clip", "sin", "cos", "maximum", "minimum", "sign", "floor", "ceil", "round", "nan_to_num"), _ELEMENT),
+    **dict.fromkeys(
+        (
+            "tanh",
+            "log",
+            "log2",
+            "log1p",
+            "abs",
+            "absolute",
+            "clip",
+            "sin",
+            "cos",
+            "maximum",
+            "minimum",
+            "sign",
+            "floor",
+            "ceil",
+            "round",
+            "nan_to_num",
+        ),
+        _ELEMENT,
+    ),
     **{
         name: op(o.from_value, "input dtype")
         for name in ("array", "asarray", "float32", "float64", "float16", "int32", "int64", "asfarray", "ascontiguousarray")
