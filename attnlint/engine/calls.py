@@ -253,7 +253,7 @@ class Calls(Expressions):
         return self.choose(frame.returns)
 
     def worth_parsing(self, scope: ModuleScope, statement: Statement) -> bool:
-        """A definition of another file: short, or one that may hold a site itself. Long tables and base classes of whole models are neither."""
+        """A definition of another file: short, or one that may hold a site itself, unlike long tables and whole models."""
         lines = statement.last - statement.first
         if lines <= MAX_FOREIGN_TABLE or (statement.kind in ("class", "function") and lines <= 2 * MAX_FOREIGN_LINES):
             return True

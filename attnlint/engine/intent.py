@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from attnlint.engine.sites import AttentionSite
 
 _SCALE_COMMENT = re.compile(
-    r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|scal\w* (is |are |was |already |has )?(been )?(fold|absorb|merg|bak|includ|appl|init|done|learn)\w*"
+    r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|"
+    r"scal\w* (is |are |was |already |has )?(been )?(fold|absorb|merg|bak|includ|appl|init|done|learn)\w*"
     r"|already (scal|carr|appl)|fold(s|ed)?\b[^\n]*(scal|sqrt|init)|absorb\w*[^\n]*(scal|sqrt))",
     re.I,
 )

@@ -19,6 +19,7 @@ from attnlint.engine.values import (
     Content,
     Elementwise,
     Exponential,
+    Factor,
     Leaf,
     Mask,
     Maximum,

@@ -104,7 +104,10 @@ class Content:
 
 @dataclass(frozen=True, eq=False)
 class Leaf(Content):
-    """A tensor with no known inner structure. kind: argument, parameter, buffer, projection, embedding, recurrent, array, constant, opaque."""
+    """A tensor with no known inner structure.
+
+    kind: argument, parameter, buffer, projection, embedding, recurrent, array, constant, opaque.
+    """
 
     kind: str
     key: str
