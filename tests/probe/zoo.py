@@ -1004,3 +1004,9 @@ class PermutedQueriesTwice(Base):
     def attend(self, q, k, v):
         order = torch.arange(T).flip(0)
         return ((q * D**-0.5)[:, :, order] @ k.mT * D**-0.5).softmax(-1) @ v
+
+
+@case(ratio=1.0, kind="mask-after-softmax")
+class MaskedWeightsFilled(Base):
+    def attend(self, q, k, v):
+        return (q @ k.mT / math.sqrt(D)).softmax(-1).masked_fill(~causal(), 0.0) @ v
