@@ -355,7 +355,7 @@ class Session:
         return types.Range(*(types.Position(point.line, point.character) for point in map(lines.point, (region.start, region.end))))
 
     def _lines(self, judged: Judged, uri: str) -> Lines:
-        return Lines(next((text.text for text in judged.opened.texts if text.uri == uri), ""), "utf-32")
+        return Lines(next((text.text for text in judged.opened.texts if text.uri == uri), ""), self._encoding)
 
     def _owner(self, uri: str) -> str:
         buffer = self._buffers.get(uri)

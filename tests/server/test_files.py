@@ -55,7 +55,7 @@ def test_typing(client):
     assert codes(client.diagnostics(uri, 4)) == ["ATT002"]
 
 
-def test_typing_is_judged_after_a_pause(client):
+def test_of_quick_changes_only_the_last_is_published(client):
     uri = client.open("model.py", FAULTY)
     client.diagnostics(uri, 1)
     for number in range(5):
