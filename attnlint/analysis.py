@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attnlint.discover import reason
 from attnlint.model import LintResult
-from attnlint.source import TOO_DEEP, Document, Problem, load, syntax_problem
+from attnlint.source import TOO_DEEP, Document, Problem, PythonDocument, load, syntax_problem
 
 if TYPE_CHECKING:
     from attnlint.engine.project import Project
@@ -87,9 +87,10 @@ def analyse(data: bytes, absolute: str, interpret: bool, engine: Engine) -> Outc
     try:
         document = load(data, absolute)
         problems, notes = list(document.problems), list(document.notes)
-        if not problems and type(document).__name__ == "PythonDocument" and (problem := syntax_problem(document.program)) is not None:
-            problems.append(problem)
-            interpret = False
+        if isinstance(document, PythonDocument):
+            if not problems and (problem := syntax_problem(document.program)) is not None:
+                problems.append(problem)
+            interpret = interpret and not problems
     except (RecursionError, MemoryError):
         return Outcome(absolute, notes=(f"not analysed: {TOO_DEEP}",))
     seconds["parse"] = time.perf_counter() - started
