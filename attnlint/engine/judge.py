@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -394,7 +395,7 @@ def _numeric(site: AttentionSite) -> None:
     if _precedence(site):
         return
     contraction = site.facts.normalise(site.contraction) if site.contraction is not None else ONE
-    if contraction.is_number and net.is_number and contraction.coefficient > 0 and net.coefficient != 0:
+    if contraction.is_number and net.is_number and contraction.coefficient > 0 and 0 < abs(net.coefficient) < math.inf:
         d = contraction.coefficient
         for power, kind in ((-1.0, "unrooted-scale"), (0.5, "inverted-scale"), (1.0, "inverted-scale")):
             if abs(net.coefficient - d**power) < 1e-9 * max(1.0, d**power):
@@ -446,6 +447,9 @@ def conclusive(site: AttentionSite) -> bool:
     ratio = site.ratio
     assert ratio is not None and site.contraction is not None
     kinds = {symbol.kind for symbol in ratio.symbols}
+    tails = [symbol.name.rpartition(".")[2] for symbol in ratio.symbols]
+    if len(set(tails)) < len(tails):
+        return False  # two symbols of one name, `config.heads` and `heads`, may well be one quantity
     if OPAQUE in kinds or LEARNED in kinds:
         return False
     if SUM in kinds:

@@ -1353,7 +1353,8 @@ def create(engine: Interpreter, call: Call) -> Value:
         axes = []
         for i, target in enumerate(targets):
             if isinstance(target, shapes.Lead):
-                return Tensor(shapes.unknown(engine.fresh("array")), Leaf(kind, engine.fresh("array")))
+                notes = frozenset({str(call.settings.get("note", call.name))})
+                return Tensor(shapes.unknown(engine.fresh("array")), Leaf(kind, engine.fresh("array")), notes=notes)
             size = target if target is not None else Monomial.of(Symbol(engine.fresh("size"), f"axis {i}", OPAQUE))
             axes.append(shapes.sized(size, engine.fresh("array")))
         shape = shapes.Shape(tuple(axes))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Facts, Monomial, Symbol
-from attnlint.engine.shapes import Shape, unknown
+from attnlint.engine.shapes import Shape, unknown, vague
 from attnlint.engine.values import (
     EMPTY_PATH,
     Argument,
@@ -411,4 +411,5 @@ def _compatible(a: Shape, b: Shape) -> bool:
         return True
     if not a.axes or not b.axes:
         return a.lead is not None or b.lead is not None
-    return a.axes[-1].size.equals(b.axes[-1].size) or len(a.axes) == len(b.axes)
+    pairs = zip(reversed(a.axes), reversed(b.axes), strict=False)
+    return all(x.size.equals(y.size) or vague(x.size) or vague(y.size) for x, y in pairs)
