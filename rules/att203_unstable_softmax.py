@@ -76,7 +76,7 @@ class UnstableSoftmax(Rule):
             return
         if site.query is not None and site.key is not None and site.query.normalised and site.key.normalised:
             return
-        if not _as_they_are(record.logits):
+        if not _as_they_are(record.logits) or (site.product is None and (record.axis is None or record.renormalised)):
             return
         yield Report(origin, f"`{code(origin)}` overflows for large logits: subtract their maximum first", _fix(record, origin))
 
