@@ -15,7 +15,7 @@ from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope, Statement, Unit
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.state import BudgetExceeded, Frame
-from attnlint.engine.values import Argument, ClassValue, Function, Instance, Items, Leaf, ShapeOf, Value
+from attnlint.engine.values import Argument, ClassValue, Function, Instance, Items, Leaf, ShapeOf, Sum, Tensor, Value
 
 # words of a definition that may hold a site itself
 HOLDS = re.compile(
@@ -245,13 +245,25 @@ def is_open(record: SiteRecord) -> bool:
     """Whether callers may still change what is known of a site: an operand or the scale is an argument."""
     site = judge(record)
     if site is None:  # a softmax helper, whose logits are an argument
-        return record.logits is not None and isinstance(record.logits.content, Leaf) and record.logits.content.kind == "argument"
+        return record.logits is not None and _of_argument(record.logits)
     if site.verdict == "unknown":
         return True
     for tensor in (site.query, site.key):
         if tensor is not None and isinstance(tensor.content, Leaf) and tensor.content.kind == "argument":
             return True
     return False
+
+
+def left_to_callers(site: AttentionSite) -> bool:
+    """A factor that is configured: callers that are seen configure it."""
+    return site.verdict == "intended" and (site.reason or "").startswith("a configured factor")
+
+
+def _of_argument(tensor: Tensor) -> bool:
+    content = tensor.content
+    if isinstance(content, Sum):
+        return any(_of_argument(term) for term in content.terms)
+    return isinstance(content, Leaf) and content.kind == "argument"
 
 
 def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
@@ -272,7 +284,7 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         if not called:
             kept += _distinct(alone)
             continue
-        alone_decided = [site for site in alone if site.verdict != "unknown"]
+        alone_decided = [site for site in alone if site.verdict != "unknown" and not (decided and left_to_callers(site))]
         if not alone_decided:
             kept += _distinct(decided or called or alone)
             continue

@@ -456,6 +456,8 @@ def conclusive(site: AttentionSite) -> bool:
         inner = [symbol for symbol in ratio.symbols if symbol.kind == SUM]
         if any(term_symbol.kind in (OPAQUE, AXIS, LEARNED) for symbol in inner for term in symbol.terms for term_symbol in term.symbols):
             return len(ratio.symbols) == 1 and ratio.symbols[0] in site.facts.normalise(site.contraction).symbols
+        if len(inner) > 1:
+            return False  # two sums of parts: a product over absorbed projections
         # a setting may be defined as just that sum: qk_head_dim = qk_nope_head_dim + qk_rope_head_dim
         return not any(symbol.kind == CONFIG for symbol in ratio.symbols)
     contraction = site.facts.normalise(site.contraction)

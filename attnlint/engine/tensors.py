@@ -5,6 +5,7 @@ These are the few meanings that the many spellings of all frameworks come down t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -74,10 +75,26 @@ def is_weight(tensor: Tensor) -> bool:
 
 def multiply(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Tensor:
     """`a @ b`."""
+    a, b = _matrix(engine, a), _matrix(engine, b)
     contraction = matmul(a.shape, b.shape)
     if contraction is None:
         return engine.opaque_tensor("a matrix product of unknown shapes", node=node)
     return contract(engine, a, b, contraction, node)
+
+
+_WEIGHT_NAME = re.compile(r"^(w|W)(_?[qkvoQKVO0-9]\w*|_\w+)?$|weight", re.ASCII)
+
+
+def _matrix(engine: Engine, tensor: Tensor) -> Tensor:
+    """An argument that is called a weight has two axes."""
+    content = tensor.content
+    if tensor.shape.lead is None or not isinstance(content, Leaf) or content.kind not in ("argument", "array"):
+        return tensor
+    if not _WEIGHT_NAME.search(tensor.name or ""):
+        return tensor
+    from attnlint.engine.operations import ranked
+
+    return tensor.but(shape=ranked(engine, tensor.shape, 2))  # type: ignore[arg-type]
 
 
 def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, node: cst.CSTNode | None, pairwise: bool = False) -> Tensor:
