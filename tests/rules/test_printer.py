@@ -1,0 +1,226 @@
+"""Printing keeps the meaning: wherever an expression goes, the text parses to the tree that was meant."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+
+import libcst as cst
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnlint.engine import printer
+from attnlint.engine.powers import misread, number_of, split
+from attnlint.engine.scope import ModuleScope, Unit
+from attnlint.engine.values import Origin
+
+PLACES = [
+    "y = X",
+    "y = X + b",
+    "y = a - X",
+    "y = a * X",
+    "y = a / X",
+    "y = a @ X",
+    "y = X ** b",
+    "y = a ** X",
+    "y = -X",
+    "y = not X",
+    "y = X.shape",
+    "y = X[0]",
+    "y = X(a)",
+    "y = f(X, b)",
+    "y = f(a, *X)",
+    "y = g(scale=X)",
+    "y = [X, b]",
+    "y = b[X]",
+    "y = X if a else b",
+    "y = a or X",
+    "y = X and b",
+    "y = a < X",
+    "y = (a - X) * b",
+    "y = (X)",
+    "y = a / (X) ** b",
+    "y = lambda a: X",
+    "return_value = (\n    X  # the number\n    * b\n)",
+    "y *= X",
+    "assert X",
+]
+NEW = [
+    "d",
+    "a + b",
+    "a - b",
+    "a * b",
+    "a / b",
+    "a // b",
+    "a ** b",
+    "-a",
+    "a if b else c",
+    "a or b",
+    "f(a)",
+    "(a + b)",
+    "a @ b",
+    "lambda: a",
+]
+
+
+def unit_of(text: str) -> Unit:
+    scope = ModuleScope.read("model.py", text)
+    return scope.unit(scope.statements[0])
+
+
+def find(unit: Unit, name: str) -> Origin:
+    class Finder(cst.CSTVisitor):
+        found: cst.Name | None = None
+
+        def visit_Name(self, node: cst.Name) -> None:
+            if node.value == name:
+                self.found = node
+
+    finder = Finder()
+    unit.module.visit(finder)
+    assert finder.found is not None
+    return Origin(unit, finder.found)
+
+
+def apply(text: str, made: tuple[object, ...]) -> str:
+    starts = [0]
+    for row in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(row))
+    for edit in sorted(made, key=lambda one: one.span, reverse=True):  # type: ignore[attr-defined]
+        start, end = (starts[at.row - 1] + at.column - 1 for at in (edit.span.start, edit.span.end))  # type: ignore[attr-defined]
+        text = text[:start] + edit.content + text[end:]  # type: ignore[attr-defined]
+    return text
+
+
+def same(left: str, right: str) -> bool:
+    return ast.dump(ast.parse(left)) == ast.dump(ast.parse(right))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("new", NEW)
+def test_a_replacement_means_what_it_means_in_parentheses(place: str, new: str) -> None:
+    unit = unit_of(place + "\n")
+    made = printer.edits([printer.replace(find(unit, "X"), cst.parse_expression(new))])
+    assert made is not None
+    assert same(apply(unit.text, made), place.replace("X", f"({new})") + "\n")
+
+
+def test_no_parentheses_where_none_are_needed() -> None:
+    unit = unit_of("y = f(X) + g[X2]\n")
+    made = printer.edits([printer.replace(find(unit, "X"), cst.parse_expression("a * b"))])
+    assert made is not None
+    assert apply(unit.text, made) == "y = f(a * b) + g[X2]\n"
+
+
+def test_an_edit_that_would_not_parse_to_what_is_meant_is_not_offered() -> None:
+    unit = unit_of("y = a * X\n")
+    origin = find(unit, "X")
+    wrong = printer.Change(unit, origin.node, cst.parse_expression("b + c"))  # printed as it is: a * b + c
+    assert printer.edits([wrong]) is None
+
+
+def test_changes_that_overlap_are_not_offered() -> None:
+    unit = unit_of("y = f(X)\n")
+    origin = find(unit, "X")
+    change = printer.replace(origin, cst.parse_expression("a"))
+    assert printer.edits([change, printer.replace(origin, cst.parse_expression("b"))]) is None
+
+
+def test_the_last_statement_of_a_block_is_not_taken_away() -> None:
+    unit = unit_of("if a:\n    y *= X\n")
+    block = cst.ensure_type(cst.ensure_type(unit.module.body[0], cst.If).body, cst.IndentedBlock)
+    assert printer.edits([printer.Change(unit, block.body[0], None)]) is None
+
+
+def expressions() -> st.SearchStrategy[str]:
+    def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        pair = st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "@", "**"]), inner)
+        return (
+            pair.map(lambda parts: f"{parts[0]} {parts[1]} {parts[2]}")
+            | inner.map(lambda one: f"-{one}")
+            | inner.map(lambda one: f"({one})")
+        )
+
+    return st.recursive(st.sampled_from(["a", "self.d", "f(b)", "2"]), combine, max_leaves=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(expressions(), expressions())
+def test_any_product_quotient_and_power_is_grouped_as_built(left: str, right: str) -> None:
+    a, b = cst.parse_expression(left), cst.parse_expression(right)
+    code = cst.Module([]).code_for_node
+    assert same(code(printer.product(a, b)), f"({left}) * ({right})")
+    assert same(code(printer.product(a, b, divide=True)), f"({left}) / ({right})")
+    assert same(code(printer.quotient(a, b)), f"({left}) // ({right})")
+    assert same(code(printer.power(a, Fraction(-1, 2))), f"({left}) ** -0.5")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from([place for place in PLACES if "\n" not in place]), expressions())
+def test_any_arithmetic_goes_anywhere(place: str, new: str) -> None:
+    unit = unit_of(place + "\n")
+    made = printer.edits([printer.replace(find(unit, "X"), cst.parse_expression(new))])
+    assert made is not None
+    assert same(apply(unit.text, made), place.replace("X", f"({new})") + "\n")
+
+
+# --- powers
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "power"),
+    [
+        ("d", "d", "1"),
+        ("d ** 0.5", "d", "1/2"),
+        ("d ** (1 / 2)", "d", "1/2"),
+        ("d ** -0.25", "d", "-1/4"),
+        ("1 / math.sqrt(d)", "d", "-1/2"),
+        ("1.0 / d ** 0.5", "d", "-1/2"),
+        ("math.sqrt(math.sqrt(d))", "d", "1/4"),
+        ("torch.rsqrt(torch.tensor(d))", "d", "-1/2"),
+        ("torch.sqrt(torch.FloatTensor([d])).to(device)", "d", "1/2"),
+        ("np.power(d, -0.5)", "d", "-1/2"),
+        ("d.pow(0.5)", "d", "1/2"),
+        ("float(q.size(-1)) ** 0.5", "q.size(-1)", "1/2"),
+        ("tf.sqrt(tf.cast(tf.shape(k)[-1], tf.float32))", "tf.shape(k)[-1]", "1/2"),
+        ("d ** e", "d ** e", "1"),
+        ("d ** 1 / 2", "d ** 1 / 2", "1"),
+    ],
+)
+def test_an_expression_is_split_into_base_and_power(text: str, base: str, power: str) -> None:
+    found, exponent = split(cst.parse_expression(text))
+    assert (cst.Module([]).code_for_node(found), exponent) == (base, Fraction(power))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("-1 / 2", "-1/2"), ("1 // 2", "0"), ("-1 // 2", "-1"), ("0x10", "16"), ("1_000", "1000"), ("2.5e-1", "1/4")]
+)
+def test_literal_numbers_are_computed_as_python_does(text: str, value: str) -> None:
+    assert number_of(cst.parse_expression(text)) == Fraction(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "computed", "meant"),
+    [
+        ("d ** 1 / 2", "(d ** 1) / 2", "d ** (1 / 2)"),
+        ("d ** -1 / 2", "(d ** -1) / 2", "d ** (-1 / 2)"),
+        ("s / d ** 1 / 2", "(d ** 1) / 2", "s / d ** (1 / 2)"),
+        ("w // h ** -0.5", "w // (h ** -0.5)", "(w // h) ** -0.5"),
+        ("d ** (1 // 2)", "d ** 0", "d ** (1 / 2)"),
+        ("d ** (-1 // 2)", "d ** -1", "d ** (-1 / 2)"),
+    ],
+)
+def test_a_power_that_reads_as_another_is_seen(text: str, computed: str, meant: str) -> None:
+    found = misread(cst.parse_expression(text))
+    assert found is not None
+    code = cst.Module([]).code_for_node
+    assert (code(found.computed), code(found.meant)) == (computed, meant)
+    assert same(code(found.quoted), code(found.computed)) or "//" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["d ** (1 / 2)", "d ** 0.5", "w // h ** 2", "(w // h) ** -0.5", "s / d ** 0.5", "d ** 2 / 2", "(d ** 1) / 3"]
+)
+def test_a_power_that_reads_as_it_is_stays_unseen(text: str) -> None:
+    assert misread(cst.parse_expression(text)) is None
