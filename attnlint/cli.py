@@ -159,9 +159,8 @@ def _add_config(commands: Any) -> None:
 
 
 def _add_explain(commands: Any) -> None:
-    explain = commands.add_parser("explain", help="Explain the attention at a place of a file.", allow_abbrev=False)
+    explain = commands.add_parser("explain", help="Show by numbers why the logits are divided by the root of d_k.", allow_abbrev=False)
     explain.set_defaults(run=_late("explain"))
-    explain.add_argument("target", metavar="FILE[:LINE]")
 
 
 def _flag(group: Any, name: str, text: str) -> None:

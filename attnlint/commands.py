@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import sys
@@ -439,12 +438,9 @@ def _toml(value: object) -> str:
 
 def explain(options: argparse.Namespace) -> int:
     """`attnlint explain`."""
-    try:
-        explainer = importlib.import_module("attnlint.explain")
-    except ImportError as error:
-        raise ConfigError(f"`attnlint explain` is not available here ({error})") from None
-    status = explainer.main([options.target])
-    return int(status or 0)
+    from attnlint import explain as explainer
+
+    return explainer.main()
 
 
 def clean(options: argparse.Namespace) -> int:

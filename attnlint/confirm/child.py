@@ -78,6 +78,8 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     before = bench("before", budget * 0.6)
     found: list[tuple[Recipe, list[Reading]]] = []
     for kind, name, leaves_open in job["entries"]:
+        if kind == "slice":
+            before.deadline = max(before.deadline, time.monotonic() + budget * 0.1)  # its tries are few
         cases = search(before, Entry(kind, job["path"], name), tuple(job["flags"]))
         for count, (recipe, readings) in enumerate(cases, 1):
             if kind == "slice" and not _repaired(bench("after", budget * 0.2) if job.get("after") else None, recipe, job["kind"]):

@@ -86,7 +86,8 @@ def conclude(finding: Finding, job: Mapping[str, Any], result: Mapping[str, Any]
     if not result.get("before"):
         reasons = list(result.get("reasons") or ["no runnable case was found"])
         missing = result.get("missing") or {}
-        text = "; ".join(reasons[:3])
+        firsts = {reason.partition(": ")[0]: reason for reason in reversed(reasons)}  # the first of each thing that was run
+        text = "; ".join([reason for reason in reasons if firsts[reason.partition(": ")[0]] is reason][:3])
         if missing:
             text += f" (not installed: {', '.join(sorted(missing))})"
         return Confirmation("not-confirmed", text, case=case)

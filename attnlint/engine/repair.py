@@ -16,6 +16,7 @@ from attnlint.engine import available, places, printer
 from attnlint.engine.algebra import Monomial, power_of
 from attnlint.engine.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.engine.printer import Change
+from attnlint.engine.scope import Unit
 from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin, Product
 from attnlint.model import Fix
@@ -616,10 +617,12 @@ def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change]) -> Fix |
     edits = printer.edits(changes)
     if not edits:
         return None
-    shown = next((change for change in reversed(changes) if change.new is not None), None)
-    text = (
-        " ".join(shown.unit.module.code_for_node(shown.new).split())
-        if shown is not None and shown.new is not None
-        else "without the second factor"
-    )
+    text = next((_shown(change.unit, change.new) for change in reversed(changes) if change.new is not None), None)
+    if text is None:
+        text = f"without `{_shown(changes[0].unit, changes[0].old)}`"
     return Fix("unsafe", f"{text if len(text) <= 90 else text[:89] + '…'} ({_UNSAFE})", edits)
+
+
+def _shown(unit: Unit, node: cst.CSTNode) -> str:
+    """A node on one line, without parentheses around it."""
+    return " ".join(unit.code(printer.bare(node) if isinstance(node, cst.BaseExpression) else node).split())

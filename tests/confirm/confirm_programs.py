@@ -98,3 +98,29 @@ class Reader(PreTrainedModel):
             scores = scores + attention_mask
         return torch.matmul(self.dropout(torch.softmax(scores, dim=-1)), v).permute(0, 2, 1, 3).flatten(2)
 """
+
+# no call gets through without knowing that the rows are height times width and one more
+TOKENS = """\
+import torch
+from torch import nn
+
+
+class Tiles(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        self.scale = embed_dim**-0.5
+        self.embed_dim, self.num_heads = embed_dim, num_heads
+        self.q, self.k, self.v = nn.Linear(embed_dim, embed_dim), nn.Linear(embed_dim, embed_dim), nn.Linear(embed_dim, embed_dim)
+
+    def split(self, t):
+        return t.view(t.shape[0], t.shape[1], self.num_heads, self.embed_dim // self.num_heads).permute(0, 2, 1, 3)
+
+    def forward(self, tokens, height, width):
+        first, rest = torch.split(tokens, [1, height * width * 3 + 2], 1)
+        tokens = torch.cat((first, rest), dim=1)
+        query, key, value = self.split(self.q(tokens)), self.split(self.k(tokens)), self.split(self.v(tokens))
+        scores = torch.einsum("bhlk,bhtk->bhlt", [query, key]) * self.scale
+        weights = torch.softmax(scores, dim=-1)
+        return torch.einsum("bhlt,bhtv->bhlv", [weights, value])
+"""
+TOKENS_FIXED = TOKENS.replace("self.scale = embed_dim**-0.5", "self.scale = (embed_dim // num_heads) ** -0.5")

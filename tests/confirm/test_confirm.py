@@ -99,6 +99,39 @@ def test_modules_of_the_tree_are_followed_and_no_others_of_their_statements(attn
     assert not trace.exists()
 
 
+def test_where_no_call_works_the_statements_from_the_product_to_softmax_are_cut_out(attnlint: Run, tmp_path: Path) -> None:
+    write(tmp_path / "tiles.py", programs.TOKENS)
+    write(tmp_path / "fixed.py", programs.TOKENS_FIXED)
+    (found,) = confirmations(attnlint("confirm", "tiles.py", "--fixed", "fixed.py", "--output-format", "json"))
+    assert found["status"] == "confirmed"
+    assert "statements between" in found["case"]["entry"]
+    assert found["before"]["ratio"] == pytest.approx(found["before"]["head_dim"] ** 0.5 * found["before"]["scale"])
+    write(tmp_path / "fixed.py", programs.TOKENS.replace("embed_dim**-0.5", "num_heads**-0.5"))
+    (found,) = confirmations(attnlint("confirm", "tiles.py", "--fixed", "fixed.py", "--output-format", "json"))
+    assert found["status"] == "not-confirmed"  # the sizes of a cut are guessed: only a fix that makes the ratio 1 bears them out
+
+
+def test_a_bias_that_is_scaled_along_is_measured_by_its_factor(attnlint: Run, tmp_path: Path) -> None:
+    text = programs.LIGHT.replace(
+        "        self.width = width\n",
+        "        self.width = width\n        self.table = nn.Parameter(torch.zeros(heads, 16, 16))\n",
+    ).replace(
+        "scores = q @ k.transpose(-2, -1) / self.width ** 0.5",
+        "n = x.shape[1]\n        scores = (q @ k.transpose(-2, -1) + self.table[:, :n, :n]) / self.part ** 0.5",
+    )
+    write(tmp_path / "table.py", text)
+    write(
+        tmp_path / "fixed.py",
+        text.replace(
+            "(q @ k.transpose(-2, -1) + self.table[:, :n, :n]) / self.part ** 0.5",
+            "q @ k.transpose(-2, -1) / self.part ** 0.5 + self.table[:, :n, :n]",
+        ),
+    )
+    (found,) = confirmations(attnlint("confirm", "table.py", "--fixed", "fixed.py", "--output-format", "json"))
+    assert found["status"] == "confirmed"
+    assert re.fullmatch(r"what is added to q·k is multiplied by 0\.\d+, and by 1 after the fix", found["reason"])
+
+
 # --- targets, output, exit status
 
 
