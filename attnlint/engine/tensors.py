@@ -94,7 +94,7 @@ def _matrix(engine: Engine, tensor: Tensor) -> Tensor:
         return tensor
     from attnlint.engine.operations import ranked
 
-    return tensor.but(shape=ranked(engine, tensor.shape, 2))  # type: ignore[arg-type]
+    return tensor.but(shape=ranked(engine, tensor.shape, 2))
 
 
 def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, node: cst.CSTNode | None, pairwise: bool = False) -> Tensor:
