@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-TOLERANCE = 2e-3
+SEARCH = 15.0  # seconds of processor time for finding a case
 
 
 def main(request: str, answer: str) -> None:
@@ -68,21 +68,21 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     from attnlint.confirm.measure import Reading, Target
     from attnlint.confirm.namespace import Tree
 
-    def bench(version: str, seconds: float) -> Bench:
+    def bench(version: str, until: float, processor: float) -> Bench:
         data = job[version]
         target = Target(job["path"], tuple(map(tuple, data["rows"])), job["kind"])
         tree = Tree(job["roots"], {job["path"]: data["text"]})
-        return Bench(tree, target, job["library"], time.monotonic() + seconds)
+        return Bench(tree, target, job["library"], job["started"] + until, time.process_time() + processor)
 
     budget = job["limits"]["seconds"]
-    before = bench("before", budget * 0.6)
+    before = bench("before", budget * 0.6, SEARCH)
     found: list[tuple[Recipe, list[Reading]]] = []
     for kind, name, leaves_open in job["entries"]:
         if kind == "slice":
-            before.deadline = max(before.deadline, time.monotonic() + budget * 0.1)  # its tries are few
+            before.deadline, before.processor = job["started"] + budget * 0.75, float("inf")  # its tries are few
         cases = search(before, Entry(kind, job["path"], name), tuple(job["flags"]))
         for count, (recipe, readings) in enumerate(cases, 1):
-            if kind == "slice" and not _repaired(bench("after", budget * 0.2) if job.get("after") else None, recipe, job["kind"]):
+            if kind == "slice" and not _repaired(bench("after", budget, SEARCH) if job.get("after") else None, recipe, job["kind"]):
                 before.note(recipe.entry, "what was cut out was measured, but nothing bears out that its sizes are those meant")
             elif shows(readings, job["kind"]) or not leaves_open:  # a scale that this module chose itself refutes nothing
                 found.append((recipe, readings))
@@ -110,7 +110,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     }
     result["before"] = [_reading(one) for one in readings]
     if job.get("after") is not None:
-        after = bench("after", budget * 0.3)
+        after = bench("after", budget, SEARCH)
         try:
             fixed = run(after, recipe)
             result["after"] = [_reading(one) for one in fixed]

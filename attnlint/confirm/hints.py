@@ -17,6 +17,12 @@ _ARRAY_METHODS = frozenset(
         *("masked_fill_", "type_as", "to", "float", "half", "new_zeros", "size", "dim", "mT", "T", "shape", "ndim", "device", "dtype"),
     ]
 )
+_ARRAY_FUNCTIONS = frozenset(  # of torch, torch.nn.functional and numpy; the first argument is an array
+    [
+        *("split", "chunk", "cat", "concat", "concatenate", "stack", "roll", "pad", "einsum", "matmul", "bmm", "dot", "linear", "softmax"),
+        *("normalize", "layer_norm", "transpose", "reshape", "permute", "swapaxes", "unsqueeze", "flatten", "sum", "mean", "masked_fill"),
+    ]
+)
 _EINOPS = frozenset({"rearrange", "reduce", "repeat"})
 
 
@@ -314,6 +320,11 @@ class _Reader(ast.NodeVisitor):
             if shape and (hint := self._keeps(node.args[0])) is not None:
                 hint.array = True
                 hint.last.append(shape[-1])
+        if name in _ARRAY_FUNCTIONS and isinstance(function.value, ast.Name) and function.value.id not in self.hints and node.args:
+            first = node.args[0]
+            for one in first.elts if isinstance(first, (ast.List, ast.Tuple)) else [first]:
+                if (hint := self._keeps(one)) is not None:
+                    hint.array = True
         self._keyword_masks(node)
         target = self._layer(function)
         if target is not None:

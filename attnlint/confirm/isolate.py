@@ -10,6 +10,7 @@ import site
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ _KEPT = (
 class Limits:
     """Seconds of wall-clock time, MiB of memory beyond what the frameworks take, bytes of output."""
 
-    seconds: float = 60.0
+    seconds: float = 120.0
     memory: int = 2048
     output: int = OUTPUT_LIMIT
 
@@ -50,7 +51,10 @@ def run_child(job: dict[str, Any], limits: Limits) -> dict[str, Any]:
         work = os.path.join(folder, "work")
         os.mkdir(work)
         with open(request, "w", encoding="utf-8") as stream:
-            json.dump({**job, "limits": {"seconds": limits.seconds, "memory": limits.memory, "output": limits.output}}, stream)
+            json.dump(
+                {**job, "started": time.time(), "limits": {"seconds": limits.seconds, "memory": limits.memory, "output": limits.output}},
+                stream,
+            )
         output = os.path.join(folder, "output")
         with open(output, "wb") as sink:
             process = subprocess.Popen(

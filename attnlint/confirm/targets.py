@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attnlint.confirm.namespace import position
 from attnlint.confirm.sizes import SCALE, role_of
@@ -80,7 +80,10 @@ def entries(tree: ast.Module, finding: Finding) -> list[tuple[str, str, bool]]:
     for row in dict.fromkeys([finding.span.start.row, *site_rows(finding)]):
         place = around(places, row)
         if place is not None:
-            wanted.append(place)
+            if place.owner is not None and place.name.endswith(".__init__"):
+                place = replace(place, name=f"{place.owner}.forward")
+            if all(one.name != place.name for one in wanted):
+                wanted.append(place)
         elif (kind := _class_around(tree, row)) is None:
             found[("script", "")] = None
         else:
