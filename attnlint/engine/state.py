@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Facts, Monomial, Symbol
-from attnlint.engine.shapes import Shape, materialise, unknown, vague
+from attnlint.engine.shapes import Shape, unknown, vague
 from attnlint.engine.values import (
     EMPTY_PATH,
     Argument,
@@ -407,15 +407,9 @@ def _same_products(a: Tensor, b: Tensor) -> Tensor | None:
 
 
 def _compatible(a: Shape, b: Shape) -> bool:
-    """Whether two shapes may be of one tensor: the same features, other axes alike as far as they are known."""
     if a == b:
         return True
-    a, b = materialise(a, 1), materialise(b, 1)
-    if not a.axes or not b.axes or not (a.axes[-1].size.equals(b.axes[-1].size) or _opaque(a.axes[-1].size) or _opaque(b.axes[-1].size)):
-        return False
+    if not a.axes or not b.axes:
+        return a.lead is not None or b.lead is not None
     pairs = zip(reversed(a.axes), reversed(b.axes), strict=False)
     return all(x.size.equals(y.size) or vague(x.size) or vague(y.size) for x, y in pairs)
-
-
-def _opaque(size: Monomial) -> bool:
-    return any(symbol.kind == OPAQUE for symbol in size.symbols)
