@@ -37,14 +37,13 @@ def faulty() -> list[Path]:
 UNFIXED = {
     "keras/missing_dot_objects": "the operands stand in a list that a layer object takes",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
-    "torch/wrongdim_constructor_argument_of_instance": "the head size is not known in the class that makes the root",
 }
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """A copy of the faulty programs of the corpus, all fixed, and the findings left by file."""
-    from conftest import run_attnlint
+    from inprocess import run_attnlint
 
     root = tmp_path_factory.mktemp("corpus")
     for path in faulty():
