@@ -163,8 +163,6 @@ def _learn_contracted(engine: Engine, contraction: Contraction) -> None:
     """The two axes that a product sums over have one size."""
     if len(contraction.left) == 1 and len(contraction.right) == 1:
         a, b = contraction.left[0].size, contraction.right[0].size
-        if not (len(a.symbols) == len(b.symbols) == 1) and engine.current_path():
-            return  # facts hold on every path: what heads are split into on one of them does not
         if not a.equals(b) and any(side.symbols and all(symbol.kind == AXIS for symbol in side.symbols) for side in (a, b)):
             engine.facts.learn(a, b)
             return
