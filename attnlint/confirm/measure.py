@@ -32,7 +32,7 @@ class Target:
 
     def unseen(self) -> str:
         rows = ", ".join(str(first) for first, _ in self.rows)
-        return f"runs, but no attention was measured at line {rows}"
+        return f"runs, but no q·k of line {rows} was seen to reach a softmax whose weights then average values over its axis"
 
 
 @dataclass(frozen=True)
