@@ -10,7 +10,7 @@ import libcst as cst
 from attnlint.engine.algebra import Monomial, power_of
 from attnlint.engine.judge import operand_of
 from attnlint.engine.naming import contraction_words, renamed, root, rooted, text
-from attnlint.engine.places import wrong_number
+from attnlint.engine.places import pair, wrong_number
 from attnlint.engine.powers import HALF, split
 from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin, Scalar, Tensor
@@ -195,7 +195,7 @@ def headline(site: AttentionSite, placed: PlacedFactor) -> str:
 
 def twice(site: AttentionSite) -> str:
     """`the logits are scaled twice: …`, naming both factors."""
-    culprit, other = site.culprit, site.other
+    culprit, other = pair(site)
     first = (
         f"`{code(other.factor.operand)}` on the {other.target} (line {row_of(other.factor.application)})"
         if other is not None

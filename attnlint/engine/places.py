@@ -73,9 +73,17 @@ def misread_part(placed: PlacedFactor) -> tuple[Unit, Misread] | None:
     return None
 
 
+def pair(site: AttentionSite) -> tuple[PlacedFactor | None, PlacedFactor | None]:
+    """For a double scale: the factor that is one too many, and the one beside it. A kernel that scales by itself comes last."""
+    own = [placed for placed in site.factors if not placed.factor.value.is_one]
+    last = next((placed for placed in own if placed.factor.via == "default"), site.culprit)
+    beside = site.other if site.other is not None and site.other is not last else None
+    return last, beside or next((placed for placed in reversed(own) if placed is not last), None)
+
+
 def second_application(site: AttentionSite) -> Origin | None:
     """For a double scale: the factor that is one too many, seen from the function that has both in its hands."""
-    culprit, other = site.culprit, site.other
+    culprit, other = pair(site)
     if culprit is None:
         return None
     place = applied(culprit)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import libcst as cst
 
 from attnlint.engine import available, places, printer
-from attnlint.engine.algebra import Monomial, power_of
+from attnlint.engine.algebra import CONFIG, LEARNED, PARAMETER, Monomial, power_of
 from attnlint.engine.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.engine.printer import Change
 from attnlint.engine.scope import Unit
@@ -94,16 +94,25 @@ def turn(site: AttentionSite) -> Fix | None:
 
 def drop(site: AttentionSite) -> Fix | None:
     """ATT105: take one of the two factors away; a fused kernel is told not to scale."""
-    culprit, other = site.culprit, site.other
+    culprit, other = places.pair(site)
     where = places.second_application(site)
     if culprit is None or where is None:
         return None
     if culprit.factor.via == "default":
-        fix = _give_scale(site, where, cst.Float("1.0")) if other is not None and _right_after(site, [culprit]) else None
+        fix = _give_scale(site, where, cst.Float("1.0")) if _right_but_for_settings(site, [culprit]) else None
         return fix or _dropped(site, where, [other])
     if where is not places.applied(culprit):  # a helper scales what its caller has scaled
         return _dropped(site, where, [other])
     return _dropped(site, where, [culprit, other])
+
+
+def _right_but_for_settings(site: AttentionSite, without: Sequence[PlacedFactor]) -> bool:
+    """Whether d_k^-1/2 is left once some factors are gone, with nothing beside it but configured or learned factors."""
+    if site.expected is None or site.contraction is None:
+        return False
+    rest = site.facts.normalise(_net([placed for placed in site.factors if placed not in without]) / site.expected)
+    sizes = set(site.facts.normalise(site.contraction).symbols)
+    return rest.is_one or (bool(rest.powers) and not sizes & set(rest.symbols))
 
 
 def move_before_softmax(site: AttentionSite) -> Fix | None:
@@ -477,7 +486,8 @@ def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | 
         if operand is None:
             return None
         value = printer.product(cst.Integer("1"), operand[0], divide=True) if operand[1] else operand[0]
-    return _fix(site, where, [printer.replace(where, _with_argument(call, keyword, value))])
+    change = printer.replace(where, _with_argument(call, keyword, value))
+    return _fix(site, where, [change], f"{keyword}={where.unit.code(value)}")
 
 
 def _flipped(application: Origin, division: bool) -> Change | None:
@@ -542,17 +552,21 @@ def _line(application: Origin) -> cst.SimpleStatementLine | None:
 def _dropped(site: AttentionSite, where: Origin, candidates: Sequence[PlacedFactor | None]) -> Fix | None:
     """Take away the first of some factors that can be, where the rest is right."""
     for placed in candidates:
-        if (
-            placed is None
-            or not _right_after(site, [placed])
-            or placed.factor.application is None
-            or _disagrees(site, placed.factor.application)
-        ):
+        application = placed.factor.application if placed is not None else None
+        if placed is None or application is None or _disagrees(site, application) or _holds_a_setting(site, placed):
+            continue
+        if not _right_after(site, [placed]):
             continue
         found = _without(placed)
         if found is not None and (fix := _fix(site, where, [_change(*found)])) is not None:
             return fix
     return None
+
+
+def _holds_a_setting(site: AttentionSite, placed: PlacedFactor) -> bool:
+    """Whether a factor carries a learned or configured one along, which has to stay."""
+    symbols = site.facts.normalise(placed.factor.value).symbols
+    return any(one.kind == LEARNED or (one.kind in (PARAMETER, CONFIG) and one.key not in site.record.dims) for one in symbols)
 
 
 def _change(origin: Origin, new: cst.BaseExpression | None) -> Change:
@@ -610,14 +624,14 @@ def _same_operand(site: AttentionSite, placed: PlacedFactor, target: Origin) -> 
     return (operand.node, factor.division) if value is not None and site.facts.equal(value, made) else None
 
 
-def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change]) -> Fix | None:
+def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change], text: str | None = None) -> Fix | None:
     """The fix, where all its edits lie in the file of the finding and its printed text is proved."""
     if any(change.unit.scope is not where.unit.scope for change in changes):
         return None
     edits = printer.edits(changes)
     if not edits:
         return None
-    text = next((_shown(change.unit, change.new) for change in reversed(changes) if change.new is not None), None)
+    text = text or next((_shown(change.unit, change.new) for change in reversed(changes) if change.new is not None), None)
     if text is None:
         text = f"without `{_shown(changes[0].unit, changes[0].old)}`"
     return Fix("unsafe", f"{text if len(text) <= 90 else text[:89] + '…'} ({_UNSAFE})", edits)
