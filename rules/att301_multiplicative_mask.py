@@ -10,8 +10,8 @@ import libcst as cst
 from attnlint.engine import edits
 from attnlint.engine.arithmetic import RANDOM
 from attnlint.engine.polarity import NOTES
-from attnlint.engine.roles import code, is_sure
-from attnlint.engine.sites import AttentionSite
+from attnlint.engine.roles import code, is_sure, positions
+from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
@@ -85,6 +85,8 @@ class MultiplicativeMask(Rule):
         if compensated or any(_hides(mask) for mask in masks):
             return
         for mask in masks:
+            if _of_rows(site.record, mask) or (mask in logits.masks and _has_mask_term(logits)):
+                continue
             if mask.origin is not None and (what := _fault(mask)) is not None:
                 yield Report(mask.origin, f"{what}: softmax gives exp(0) = 1 to what should have no weight", _fix(mask))
                 return
@@ -99,6 +101,20 @@ def _masks(tensor: Tensor, product: Product) -> tuple[tuple[Mask, ...], bool]:
             inner, added = _masks(term, product)
             return (*inner, *tensor.masks), added or bool(inner)
     return tensor.masks, False
+
+
+def _of_rows(record: SiteRecord, mask: Mask) -> bool:
+    """A mask that is the same for every key: whole rows are set to one number, and come out as a plain mean."""
+    if not isinstance(mask.mask, Tensor) or record.logits is None:
+        return False
+    places = positions(record.logits.shape, [record.axis]) if record.axis is not None else frozenset()
+    axes = mask.mask.shape.axes
+    return bool(places) and all(-place <= len(axes) and axes[place].size.is_one for place in places)
+
+
+def _has_mask_term(logits: Tensor) -> bool:
+    """Whether a mask was added before: what is then set to 0 are the rows that it leaves without keys."""
+    return isinstance(logits.content, Sum) and any(_MASK.search(term.name or "") for term in logits.content.terms)
 
 
 def _hides(mask: Mask) -> bool:

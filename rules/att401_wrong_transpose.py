@@ -158,7 +158,7 @@ def _axes_of(tensor: Tensor, atoms: list[Atom]) -> list[Axis]:
 
 def _last_feature(tensor: Tensor) -> list[Atom]:
     """The features of a projection as one head has them: the innermost piece of what its layer puts out."""
-    if not isinstance(tensor.content, Leaf) or tensor.content.kind != "projection" or "guessed rank" in tensor.notes:
+    if not isinstance(tensor.content, Leaf) or tensor.content.kind != "projection" or tensor.notes & {"guessed rank", "handed back"}:
         return []
     made = [atom for axis in tensor.shape.axes for atom in axis.atoms if not _of_input(atom)]
     pieces = [(match["parent"], int(match["index"]), atom) for atom in made if (match := _PIECE.match(atom.key))]

@@ -333,7 +333,8 @@ class Interpreter(Statements):
             return Unknown(reason)
         if _ROTARY.search(name) or name in _CACHE_UPDATE:
             # rotary embeddings and caches hand their tensors back, turned or lengthened
-            turned = [tensor.but(history=(*tensor.history, *tensors.one(self.origin(node)))) for tensor in operands[:2]]
+            notes = {"handed back"} if name in _CACHE_UPDATE else set()
+            turned = [tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes) for tensor in operands[:2]]
             named = [tensor for tensor in turned if not re.search(r"cos|sin|freq|pos", tensor.name or "")]
             if named:
                 if name in _CACHE_UPDATE or len(named) > 1:
@@ -377,7 +378,10 @@ class Interpreter(Statements):
             if isinstance(node, cst.Call)
             else None
         )
-        return self.record_kernel(name, values, {"scale": scale_node} if scale_node is not None else {}, node, False, "torch")
+        output = self.record_kernel(name, values, {"scale": scale_node} if scale_node is not None else {}, node, False, "torch")
+        if isinstance(output, Tensor) and isinstance(output.content, Output):
+            output.content.site.notes.add("interface")
+        return output
 
     # --- fused kernels
 

@@ -19,6 +19,7 @@ _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
 _HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
 _READABLE = re.compile(r"[\w.\-/^·() ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
 _ROUTER = re.compile(r"moe|expert|gating|rout|dispatch", re.I)
+ASSUMED = frozenset({"guessed rank", "least rank", "handed back"})  # notes of tensors whose layout is not seen
 _LEADING = 8  # axes counted from the front of an unknown rank
 
 
@@ -31,12 +32,12 @@ def is_sure(site: AttentionSite) -> bool:
 
 def guessed(site: AttentionSite) -> bool:
     """Whether the rank of an operand had to be guessed, so that its axes prove nothing."""
-    return any("guessed rank" in tensor.notes for tensor in (site.query, site.key, site.record.value) if tensor is not None)
+    return any(tensor.notes & {"guessed rank", "handed back"} for tensor in (site.query, site.key, site.record.value) if tensor is not None)
 
 
 def least(site: AttentionSite) -> bool:
     """Whether an operand was taken to have the least rank that the code allows."""
-    return any(tensor.notes & {"guessed rank", "least rank"} for tensor in (site.query, site.key, site.record.value) if tensor is not None)
+    return any(tensor.notes & ASSUMED for tensor in (site.query, site.key, site.record.value) if tensor is not None)
 
 
 def two_way(site: AttentionSite, siblings: tuple[AttentionSite, ...]) -> bool:

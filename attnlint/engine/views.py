@@ -70,7 +70,10 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
     if not shape.axes and len(sizes) >= 4 and sizes[-1] is None:
         shape = materialise(shape, 1)
     if shape.axes and (_is_batch(sizes[0]) or _is_batch_of_heads(sizes)):
-        return _closed(with_rank(shape, _usual_rank(shape)), sizes, facts)
+        ranked = with_rank(shape, _usual_rank(shape))
+        found = _closed(ranked, sizes, facts)
+        # more than batch, sequence and features is a guess, and proves nothing
+        return found if found is None or len(ranked.axes) <= 3 else Reshaped(found.shape)
     count, kept = _features(shape, sizes, facts)
     if count is None:
         return Reshaped(Shape(tuple(_block_axis(shape, sizes, index) for index in range(len(sizes)))))

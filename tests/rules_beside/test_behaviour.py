@@ -132,6 +132,10 @@ SILENT = {
     "multiplied, then filled": "logits = torch.tril(logits)\nreturn logits.masked_fill(logits == 0, float('-inf')).softmax(-1) @ v",
     "rows without keys": "logits = logits.masked_fill(mask == 0, float('-inf'))\n"
     "return logits.masked_fill(pad[:, None, :, None], 0.0).softmax(-1) @ v",
+    "rows set to zero after an added mask": "logits = logits + mask\n"
+    "return torch.where(pad[:, None, :, None], logits, 0.0).softmax(-1) @ v",
+    "rows set to zero": "return logits.masked_fill(pad[:, None, :, None] == 0, 0.0).softmax(-1) @ v",
+    "a cache hands back what it likes": "k, v = mask.update(k, v)\nreturn (q @ k.transpose(1, 2) / self.head_dim**0.5).softmax(-1) @ v",
     "masked and normalised again": "w = (logits * mask).softmax(-1) * mask\nreturn w / w.sum(-1, keepdim=True) @ v",
     "a fill that is a parameter": "return logits.masked_fill(mask == 0, lengths).softmax(-1) @ v",
     "mask of unknown shape": "return (logits.softmax(-1) * mask) @ v",
@@ -160,6 +164,8 @@ SILENT = {
     "no dropout": "return F.scaled_dot_product_attention(q, k, v, dropout_p=0.0)",
     "a rate from outside": "return F.scaled_dot_product_attention(q, k, v, dropout_p=lengths)",
     "one of the two": "return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)",
+    "causal where there is no mask": "kept = mask\nif mask is not None:\n    kept = mask[:, :, :, :s]\n"
+    "causal = True if kept is None and t > 1 else False\nreturn F.scaled_dot_product_attention(q, k, v, attn_mask=kept, is_causal=causal)",
     "causal alone": "return F.scaled_dot_product_attention(q, k, v, attn_mask=None, is_causal=True)",
     "a mask that points the right way": "return F.scaled_dot_product_attention(q, k, v, attn_mask=~self.later[:t, :s])",
     "a triangle made boolean": "return F.scaled_dot_product_attention(q, k, v, attn_mask=self.past[:t, :s].bool())",
