@@ -115,10 +115,12 @@ def replace(origin: Origin, new: cst.BaseExpression) -> Change:
     old = origin.node
     assert isinstance(old, cst.BaseExpression)
     floor = _floor(origin)
+    if isinstance(new, cst.Integer) and isinstance(next(ancestors(origin), None), cst.Attribute):
+        new = grouped(new)  # `2.real` is no expression
     multiline = "\n" in origin.unit.code(new) or "\r" in origin.unit.code(new)
     if old.lpar and not new.lpar and (multiline or precedence(new) < floor or isinstance(new, cst.BinaryOperation)):
         new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
-    elif new.lpar and not old.lpar and not multiline and precedence(bare(new)) >= floor:
+    elif new.lpar and not old.lpar and not multiline and precedence(bare(new)) >= floor and not isinstance(new, cst.Integer):
         new = bare(new)
     return Change(origin.unit, old, at_least(new, floor))
 
