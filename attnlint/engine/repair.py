@@ -6,13 +6,12 @@ else an axis of the query or key. Every fix is unsafe: a checkpoint was trained 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 import libcst as cst
 
-from attnlint.engine import available, places, printer
+from attnlint.engine import available, places, printer, uses
 from attnlint.engine.algebra import CONFIG, LEARNED, PARAMETER, Monomial, power_of
 from attnlint.engine.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.engine.printer import Change
@@ -59,8 +58,8 @@ def correct_number(site: AttentionSite) -> Fix | None:
         return None
     where = places.wrong_number(culprit)
     operand = culprit.factor.operand
-    candidates = [where] if where is not None and _is_own(site, where) else []
-    if operand is not None and (where is None or operand.node is not where.node) and not _disagrees(site, operand):
+    candidates = [where] if where is not None and uses.is_own(site, where) else []
+    if operand is not None and (where is None or operand.node is not where.node) and not uses.disagrees(site, operand):
         candidates.append(operand)
     for origin in candidates:
         new = _respelled(site, origin, needed)
@@ -84,7 +83,7 @@ def turn(site: AttentionSite) -> Fix | None:
     if (
         application is None
         or where is None
-        or _disagrees(site, application)
+        or uses.disagrees(site, application)
         or not _right_after(site, [culprit], culprit.factor.value.power(Fraction(-1)))
     ):
         return correct_number(site) if named else None
@@ -142,7 +141,7 @@ def parenthesise(site: AttentionSite) -> Fix | None:
     if culprit.factor.application is not None and part.node is culprit.factor.application.node:  # `scores / d ** 1 / 2`
         tail = meant.right if isinstance(meant.operator, (cst.Divide, cst.Multiply)) else None
         value = place.evaluate(tail) if tail is not None else None
-        rest = [placed for placed in site.factors if not _within(part.node, placed)]
+        rest = [placed for placed in site.factors if not uses.within(part.node, placed)]
         if value is None or site.expected is None:
             return None
         if isinstance(meant.operator, cst.Divide):
@@ -151,7 +150,7 @@ def parenthesise(site: AttentionSite) -> Fix | None:
             return None
         return _fix(site, origin, [printer.replace(origin, part.meant)])
     whole = _number_origin(culprit)
-    if whole is not None and needed is not None and not _disagrees(site, origin):
+    if whole is not None and needed is not None and not uses.disagrees(site, origin):
         value = place.evaluate(meant)
         if value is not None and part.node is whole.node and site.facts.equal(value, needed):
             return _fix(site, origin, [printer.replace(origin, part.meant)])
@@ -284,123 +283,6 @@ def _is_argument(node: cst.CSTNode, base: cst.CSTNode) -> bool:
     return any(_is_argument(child, base) for child in node.children)
 
 
-# --- who else uses it
-
-
-def _disagrees(site: AttentionSite, origin: Origin) -> bool:
-    """Whether another site that is right uses an expression that a fix would change."""
-    for other in site.siblings:
-        if other is site or other.verdict not in ("correct", "intended"):
-            continue
-        for placed in other.factors:
-            factor = placed.factor
-            if any(one is not None and one.node is origin.node for one in (factor.operand, factor.application, factor.definition)):
-                return True
-        if other.product is not None and other.product.origin is not None and other.product.origin.node is origin.node:
-            return True
-        if other.record.anchor is not None and other.record.anchor.node is origin.node:
-            return True
-    return False
-
-
-def _is_own(site: AttentionSite, origin: Origin) -> bool:
-    """Whether the number made at a place is used for the logits of sites with this very fault alone."""
-    if _disagrees(site, origin):
-        return False
-    culprit = site.culprit
-    assert culprit is not None
-    operand = culprit.factor.operand
-    if operand is None or _inside(operand.node, origin.node) or places.is_handed_over(origin):
-        return True
-    target = _target_of(origin)
-    if target is None:
-        return False
-    alike = [site, *(other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind)]
-    used: list[cst.CSTNode] = []
-    for other in alike:
-        used += [placed.factor.operand.node for placed in other.factors if placed.factor.operand is not None]
-        used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
-    known = set(map(id, used))
-    reads = _reads(origin, target)
-    return bool(reads) and all(id(node) in known for node in reads)
-
-
-def _target_of(origin: Origin) -> str | None:
-    """The name or attribute that is assigned the number made at a place."""
-    for node in places.ancestors(origin):
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)))]):
-                return name
-            case cst.AnnAssign(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
-                return name
-            case cst.BaseStatement():
-                return None
-            case cst.Call() if called(node) != "register_buffer" and len(node.args) > 1:
-                return None
-    return None
-
-
-def _reads(origin: Origin, name: str) -> list[cst.CSTNode]:
-    """Every place of a file's statement that reads a name or an attribute of that name; none where other statements read it, too."""
-    scope = origin.unit.scope
-    finder = _Reads(name)
-    origin.unit.module.visit(finder)
-    around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
-    for statement in scope.statements:
-        apart = statement.first != origin.unit.first_row
-        if apart and around.search(scope.statement_text(statement)):
-            return []
-    return finder.found
-
-
-class _Reads(cst.CSTVisitor):
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.found: list[cst.CSTNode] = []
-        self.attribute = False
-        self._targets: set[int] = set()
-
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._target(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._target(node.target)
-
-    def visit_Param(self, node: cst.Param) -> None:
-        self._target(node.name)
-
-    def visit_Arg(self, node: cst.Arg) -> None:
-        if node.keyword is not None:
-            self._target(node.keyword)
-
-    def _target(self, node: cst.CSTNode) -> None:
-        self._targets.add(id(node))
-        if isinstance(node, (cst.Tuple, cst.List)):
-            for element in node.elements:
-                self._target(element.value)
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        if node.attr.value == self.name:
-            self.attribute = True
-            if id(node) not in self._targets:
-                self.found.append(node)
-        node.value.visit(self)
-        return False
-
-    def visit_Name(self, node: cst.Name) -> None:
-        if node.value == self.name and id(node) not in self._targets:
-            self.found.append(node)
-
-
-def _inside(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
-    return outer is inner or any(_inside(child, inner) for child in outer.children)
-
-
-def _within(outer: cst.CSTNode, placed: PlacedFactor) -> bool:
-    application = placed.factor.application
-    return application is not None and _inside(outer, application.node)
-
-
 # --- changes
 
 
@@ -421,11 +303,11 @@ def _unscaled_logits(site: AttentionSite) -> Origin | None:
     product = site.product
     if product is None or product.origin is None:
         return None
-    if not _disagrees(site, product.origin):
+    if not uses.disagrees(site, product.origin):
         return product.origin
     record = site.record
     logits, anchor = record.logits, record.anchor
-    if anchor is None or logits is None or not isinstance(logits.content, Product) or logits.masks or _disagrees(site, anchor):
+    if anchor is None or logits is None or not isinstance(logits.content, Product) or logits.masks or uses.disagrees(site, anchor):
         return None
     match anchor.node:
         case cst.Call(args=[cst.Arg(value=cst.Name() as argument), *_]):
@@ -553,7 +435,7 @@ def _dropped(site: AttentionSite, where: Origin, candidates: Sequence[PlacedFact
     """Take away the first of some factors that can be, where the rest is right."""
     for placed in candidates:
         application = placed.factor.application if placed is not None else None
-        if placed is None or application is None or _disagrees(site, application) or _holds_a_setting(site, placed):
+        if placed is None or application is None or uses.disagrees(site, application) or _holds_a_setting(site, placed):
             continue
         if not _right_after(site, [placed]):
             continue
@@ -587,12 +469,12 @@ def _moved(site: AttentionSite, placed: PlacedFactor) -> Fix | None:
     ):
         return None
     target, (origin, rest) = product.origin, found
-    if _disagrees(site, target) or called_with_alpha(target):
+    if uses.disagrees(site, target) or called_with_alpha(target):
         return None
     operand = _same_operand(site, placed, target) or _scale_operand(site, target)
     if operand is None:
         return None
-    if rest is not None and _inside(rest, target.node):
+    if rest is not None and uses.inside(rest, target.node):
         node = target.node
         assert isinstance(node, cst.BaseExpression)
         scaled = printer.product(node, *operand)

@@ -1,0 +1,126 @@
+"""Who uses a number or an expression: a fix may change it only where everyone who does has the same fault."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from attnlint.engine import places
+from attnlint.engine.powers import called
+from attnlint.engine.sites import AttentionSite, PlacedFactor
+from attnlint.engine.values import Origin
+
+
+def disagrees(site: AttentionSite, origin: Origin) -> bool:
+    """Whether another site that is right uses an expression that a fix would change."""
+    for other in site.siblings:
+        if other is site or other.verdict not in ("correct", "intended"):
+            continue
+        for placed in other.factors:
+            factor = placed.factor
+            if any(one is not None and one.node is origin.node for one in (factor.operand, factor.application, factor.definition)):
+                return True
+        if other.product is not None and other.product.origin is not None and other.product.origin.node is origin.node:
+            return True
+        if other.record.anchor is not None and other.record.anchor.node is origin.node:
+            return True
+    return False
+
+
+def is_own(site: AttentionSite, origin: Origin) -> bool:
+    """Whether the number made at a place is used for the logits of sites with this very fault alone."""
+    if disagrees(site, origin):
+        return False
+    culprit = site.culprit
+    assert culprit is not None
+    operand = culprit.factor.operand
+    if operand is None or inside(operand.node, origin.node) or places.is_handed_over(origin):
+        return True
+    target = _target_of(origin)
+    if target is None:
+        return False
+    alike = [site, *(other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind)]
+    used: list[cst.CSTNode] = []
+    for other in alike:
+        used += [placed.factor.operand.node for placed in other.factors if placed.factor.operand is not None]
+        used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
+    known = set(map(id, used))
+    reads = _reads(origin, target)
+    return bool(reads) and all(id(node) in known for node in reads)
+
+
+def _target_of(origin: Origin) -> str | None:
+    """The name or attribute that is assigned the number made at a place."""
+    for node in places.ancestors(origin):
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)))]):
+                return name
+            case cst.AnnAssign(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
+                return name
+            case cst.BaseStatement():
+                return None
+            case cst.Call() if called(node) != "register_buffer" and len(node.args) > 1:
+                return None
+    return None
+
+
+def _reads(origin: Origin, name: str) -> list[cst.CSTNode]:
+    """Every place of a file's statement that reads a name or an attribute of that name; none where other statements read it, too."""
+    scope = origin.unit.scope
+    finder = _Reads(name)
+    origin.unit.module.visit(finder)
+    around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
+    for statement in scope.statements:
+        apart = statement.first != origin.unit.first_row
+        if apart and around.search(scope.statement_text(statement)):
+            return []
+    return finder.found
+
+
+class _Reads(cst.CSTVisitor):
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.found: list[cst.CSTNode] = []
+        self.attribute = False
+        self._targets: set[int] = set()
+
+    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
+        self._target(node.target)
+
+    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._target(node.target)
+
+    def visit_Param(self, node: cst.Param) -> None:
+        self._target(node.name)
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        if node.keyword is not None:
+            self._target(node.keyword)
+
+    def _target(self, node: cst.CSTNode) -> None:
+        self._targets.add(id(node))
+        if isinstance(node, (cst.Tuple, cst.List)):
+            for element in node.elements:
+                self._target(element.value)
+
+    def visit_Attribute(self, node: cst.Attribute) -> bool:
+        if node.attr.value == self.name:
+            self.attribute = True
+            if id(node) not in self._targets:
+                self.found.append(node)
+        node.value.visit(self)
+        return False
+
+    def visit_Name(self, node: cst.Name) -> None:
+        if node.value == self.name and id(node) not in self._targets:
+            self.found.append(node)
+
+
+def inside(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    return outer is inner or any(inside(child, inner) for child in outer.children)
+
+
+def within(outer: cst.CSTNode, placed: PlacedFactor) -> bool:
+    application = placed.factor.application
+    return application is not None and inside(outer, application.node)
