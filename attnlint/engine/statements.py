@@ -20,6 +20,7 @@ from attnlint.engine.values import (
     Leaf,
     Mapping,
     Mask,
+    Output,
     Path,
     Rest,
     Scalar,
@@ -215,6 +216,8 @@ class Statements(Calls):
             return self._unpack_shape(value, count, star)
         if isinstance(value, Argument) and star is None:
             return [self.item(value, Scalar(Monomial.number(i)), cst.Name("x")) for i in range(count)]
+        if isinstance(value, Tensor) and isinstance(value.content, Output) and value.content.site.kernel is not None:
+            return [value, *(Unknown("what a kernel returns beside its output") for _ in range(count - 1))]
         if isinstance(value, Tensor):
             found = self.item_of(value)
             return [found for _ in range(count)]
