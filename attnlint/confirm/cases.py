@@ -20,6 +20,7 @@ from attnlint.confirm.measure import Reading, Target, measured
 from attnlint.confirm.namespace import Space, Tree
 from attnlint.confirm.repair import is_about_lengths, repairs
 from attnlint.confirm.sizes import ASSIGNMENTS, Sizes
+from attnlint.confirm.verdict import bears_out
 
 SEED = 20
 MAX_TRIES = 120  # of inputs, for the first assignment of sizes; a third of it for the others
@@ -183,7 +184,7 @@ def _lookup(space: Space, dotted: str) -> Any:
 # --- the search
 
 
-def search(bench: Bench, entry: Entry, flags: tuple[str, ...]) -> Iterator[tuple[Recipe, list[Reading]]]:
+def search(bench: Bench, entry: Entry, flags: Mapping[str, bool]) -> Iterator[tuple[Recipe, list[Reading]]]:
     """Recipes of an entry under which the target was measured, at most one for each assignment of sizes."""
     if entry.kind == "script":
         recipe = Recipe(entry, ASSIGNMENTS[0])
@@ -227,7 +228,7 @@ def _raised(error: BaseException) -> str:
     return f"raises {construct.describe(error)}"
 
 
-def _search_one(bench: Bench, recipe: Recipe, flags: tuple[str, ...]) -> tuple[Recipe, list[Reading]] | None:
+def _search_one(bench: Bench, recipe: Recipe, flags: Mapping[str, bool]) -> tuple[Recipe, list[Reading]] | None:
     for method in _methods(bench, recipe):
         base = replace(recipe, method=method)
         try:
@@ -236,15 +237,15 @@ def _search_one(bench: Bench, recipe: Recipe, flags: tuple[str, ...]) -> tuple[R
             bench.note(recipe.entry, _raised(error))
             return None
         owner = getattr(call, "owner", None)
-        plans: list[Mapping[str, bool]] = [{}]
-        for name in flags:
-            value = getattr(owner, name, None)
-            if isinstance(value, bool):
-                plans += [{**plan, name: not value} for plan in list(plans)]
-        for plan in plans[:8]:
+        wanted = {name: value for name, value in flags.items() if isinstance(getattr(owner, name, None), bool)}
+        first: tuple[Recipe, list[Reading]] | None = None
+        for plan in [wanted, {}] if wanted else [{}]:
             found = _inputs_search(bench, replace(base, flags=plan))
-            if found is not None:
+            if found is not None and any(bears_out(reading.figures, bench.target.kind) for reading in found[1]):
                 return found
+            first = first or found
+        if first is not None:
+            return first
     return None
 
 

@@ -80,7 +80,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     for kind, name, leaves_open in job["entries"]:
         if kind == "slice":
             before.deadline, before.processor = job["started"] + budget * 0.75, float("inf")  # its tries are few
-        cases = search(before, Entry(kind, job["path"], name), tuple(job["flags"]))
+        cases = search(before, Entry(kind, job["path"], name), job["flags"])
         for count, (recipe, readings) in enumerate(cases, 1):
             if kind == "slice" and not _repaired(bench("after", budget, SEARCH) if job.get("after") else None, recipe, job["kind"]):
                 before.note(recipe.entry, "what was cut out was measured, but nothing bears out that its sizes are those meant")

@@ -97,6 +97,8 @@ def conclude(finding: Finding, job: Mapping[str, Any], result: Mapping[str, Any]
     else:
         after_figures = [one["figures"] for one in after or ()]
     status, reason = verdict.judge(finding.name, [one["figures"] for one in before], after_figures, int(case.get("assignments", 1)))
+    if status == "refuted" and finding.site is not None and finding.site.path:
+        status, reason = "not-confirmed", f"{reason}; but the finding holds where {finding.site.path}, and this may not have been so"
     if result.get("after_reason") and status != "refuted":
         status, reason = "not-confirmed", f"{reason.partition(';')[0]}; {result['after_reason']}"
     return Confirmation(status, reason, _shown(before, finding), _shown(after, finding) if after else None, case)
@@ -132,7 +134,7 @@ def make_job(finding: Finding, program: str, path: str, fixed: str | None, roots
         "kind": finding.name,
         "roots": [os.path.abspath(root) for root in roots],
         "entries": targets.entries(tree, finding),
-        "flags": list(targets.path_names(finding)),
+        "flags": targets.path_flags(finding),
         "before": _version(tree, program, rows),
         "after": None,
     }

@@ -185,10 +185,12 @@ def _makers(tree: ast.Module, places: list[Place], owner: str) -> Iterator[tuple
             yield ("method", f"{node.name}.forward")
 
 
-def path_names(finding: Finding) -> tuple[str, ...]:
-    """Attributes that the site's path depends on: `self.flash` in `not self.flash`."""
+def path_flags(finding: Finding) -> dict[str, bool]:
+    """Attributes that the site's path depends on, and how: `self.flash` for `not self.flash` is False."""
     path = finding.site.path if finding.site is not None else None
-    return tuple(dict.fromkeys(re.findall(r"self\.(\w+)", path or "")))
+    found = {name: not negation for negation, name in re.findall(r"(not )?\bself\.(\w+)", path or "")}
+    found.pop("training", None)  # cases run in evaluation mode
+    return found
 
 
 def shifted(before: str, after: str, row: int) -> int:

@@ -124,3 +124,26 @@ class Tiles(nn.Module):
         return torch.einsum("bhlt,bhtv->bhlv", [weights, value])
 """
 TOKENS_FIXED = TOKENS.replace("self.scale = embed_dim**-0.5", "self.scale = (embed_dim // num_heads) ** -0.5")
+
+# one of two paths has the wrong scale, and not the one of the default
+TWO_PATHS = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Both(nn.Module):
+    def __init__(self, width, heads, fused=True):
+        super().__init__()
+        self.heads, self.part, self.width, self.fused = heads, width // heads, width, fused
+        self.qkv = nn.Linear(width, 3 * width)
+
+    def forward(self, x):
+        b, n, c = x.shape
+        q, k, v = self.qkv(x).view(b, n, 3, self.heads, self.part).permute(2, 0, 3, 1, 4)
+        if self.fused:
+            y = F.scaled_dot_product_attention(q, k, v)
+        else:
+            y = torch.softmax(q @ k.transpose(-2, -1) / self.width**0.5, dim=-1) @ v
+        return y.transpose(1, 2).flatten(2)
+"""

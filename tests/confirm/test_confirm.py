@@ -251,6 +251,24 @@ def test_a_finding_that_the_measurement_contradicts_is_refuted(tmp_path: Path) -
     assert "ratio 1 at" in str(found["reason"])
 
 
+def test_a_finding_of_one_path_is_confirmed_on_it_and_not_refuted_on_another(attnlint: Run, tmp_path: Path) -> None:
+    from attnlint.confirm import confirm_finding
+
+    text = programs.TWO_PATHS
+    path = write(tmp_path / "paths.py", text)
+    (found,) = confirmations(attnlint("confirm", "paths.py", "--output-format", "json"))
+    assert found["status"] == "confirmed"
+
+    from attnlint.linter import lint_text
+
+    (finding,) = lint_text(text, str(path)).findings
+    assert finding.site is not None and finding.site.path
+    right = text.replace("/ self.width", "/ self.part")
+    mended = confirm_finding(replace(finding, fix=None), right, str(path))
+    assert mended["status"] == "not-confirmed"
+    assert "holds where" in str(mended["reason"])
+
+
 def test_check_withdraws_what_is_refuted(attnlint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "lamp.py", programs.LIGHT)
     reported = attnlint("check", "--confirm", "--output-format", "json", "lamp.py")
