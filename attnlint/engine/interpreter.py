@@ -334,7 +334,10 @@ class Interpreter(Statements):
         if _ROTARY.search(name) or name in _CACHE_UPDATE:
             # rotary embeddings and caches hand their tensors back, turned or lengthened
             notes = {"handed back"} if name in _CACHE_UPDATE else set()
-            turned = [tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes) for tensor in operands[:2]]
+            turned = [
+                tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes)
+                for tensor in operands[:2]
+            ]
             named = [tensor for tensor in turned if not re.search(r"cos|sin|freq|pos", tensor.name or "")]
             if named:
                 if name in _CACHE_UPDATE or len(named) > 1:
