@@ -222,7 +222,7 @@ class Session:
         self._judged.pop(uri, None)
         self._judged_at.pop(uri, None)
         self._changes[uri] = self._changes.get(uri, 0) + 1  # an analysis that is on its way comes too late
-        for published in self._published.pop(uri, set()):
+        for published in sorted(self._published.pop(uri, set())):
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(published, []))
 
     # Linting
@@ -330,7 +330,7 @@ class Session:
         for one in judged.diagnostics:
             region = judged.region(one.finding.span)
             by_text.setdefault(region.uri, []).append(self._diagnostic(judged, one))
-        for gone in self._published.get(uri, set()) - set(by_text):
+        for gone in sorted(self._published.get(uri, set()) - set(by_text)):
             by_text[gone] = []
         self._published[uri] = {text.uri for text in judged.opened.texts}
         versions = {text.uri: text.version for text in judged.opened.texts}
