@@ -299,6 +299,10 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
             return
         _missing(site, q, k, reasons)
         return
+    borrowed = any(symbol.kind in (AXIS, OPAQUE) for symbol in site.contraction.symbols)
+    if reasons and borrowed and not set(ratio.symbols) <= set(site.contraction.symbols):
+        _set(site, "unknown", reasons[0])  # what a tensor that is not followed is viewed as says nothing certain of its width
+        return
     if reasons and not _pure(ratio, record):
         _set(site, "unknown", reasons[0])
         return
