@@ -354,9 +354,9 @@ class Expressions(Engine):
         if text.startswith("self."):
             return text
         frame = self.frame
-        if isinstance(node, cst.Name) and isinstance(frame.receiver, Instance) and frame.qualname.endswith(".__init__"):
-            if isinstance(frame.locals.get(text), (Argument, Unknown)):
-                return f"self.{text}"  # a constructor's flag is kept under its own name, and tested again in other methods
+        constructor = isinstance(frame.receiver, Instance) and frame.qualname.endswith(".__init__")
+        if constructor and isinstance(node, cst.Name) and isinstance(frame.locals.get(text), (Argument, Unknown)):
+            return f"self.{text}"  # a constructor's flag is kept under its own name, and tested again in other methods
         # a local name means something else in every activation
         return text if not self.frame.context else f"{text}\x00{self.frame.context}"
 
