@@ -19,7 +19,7 @@ class ScaledMaskOrBias(Rule):
     ## Why is this bad
     The scale brings q·k to unit variance. A bias that is scaled along is too small by √d_k: slopes lose their length, a learned table
     needs values √d_k times as large, and its share changes with the head size. Sums of two products (Transformer-XL) are scaled as one
-    by design.
+    by design, and so is a table of positions that is added to them.
 
     ## Example
     ```python

@@ -67,9 +67,10 @@ def _wide(products: list[tuple[Tensor, Product]]) -> list[tuple[Tensor, Product]
 def _bias(site: AttentionSite) -> None:
     """A right scale that a finite bias gets along with the product: the bias fades as heads grow wider.
 
-    Masks of -inf or -1e9 lose nothing by it, and what an argument holds is not known.
+    Masks of -inf or -1e9 lose nothing by it, and what an argument holds is not known. Beside a term that multiplies the query or
+    key by positions, a table is the positions' own share: Transformer-XL scales the sum of all of them by design.
     """
-    if site.contraction is None:
+    if site.contraction is None or _has_position_term(site):
         return
     contraction = site.facts.normalise(site.contraction)
     for term, _ in site.terms:
@@ -83,6 +84,14 @@ def _bias(site: AttentionSite) -> None:
             _fault(site, "scaled-mask-or-bias", next(placed for placed in reversed(shared) if not placed.factor.value.is_one))
             site.term = term
             return
+
+
+def _has_position_term(site: AttentionSite) -> bool:
+    """Whether the logits hold a second product, or one of data with a table of positions."""
+    logits = site.record.logits
+    return (logits is not None and len(_wide(products_of(logits))) > 1) or any(
+        isinstance(term.content, Leaf) and term.content.kind == "projection" for term, _ in site.terms
+    )
 
 
 def _finite_bias(term: Tensor) -> bool:
