@@ -77,6 +77,32 @@ def _ravel(index: list[Any], g: Geometry) -> Any:
     return total
 
 
+class _Position:
+    """Where the sampled entries lie: indices into one geometry. Offsets are worked out only where the geometry changes otherwise."""
+
+    def __init__(self, index: list[Any], geometry: Geometry, shape: tuple[int, ...]) -> None:
+        self.index, self.geometry, self.shape = index, geometry, shape
+
+    def within(self, g: Geometry) -> tuple[list[Any], Any]:
+        """Indices of the entries in `g`, and which of them lie in it at all."""
+        import numpy as np
+
+        if g == self.geometry:
+            return list(self.index), True
+        return _unravel(_ravel(self.index, self.geometry) + np.zeros(self.shape, np.int64), g)
+
+    def move(self, index: list[Any], source: Geometry) -> None:
+        """On to the storage of `source`, against which `index` broadcasts."""
+        import numpy as np
+
+        rank = len(source.sizes)
+        given = index[max(len(index) - rank, 0) :]
+        zero = np.zeros((1, 1), np.int64)
+        aligned = [zero] * (rank - len(given)) + given
+        self.index = [i if size > 1 else zero for i, size in zip(aligned, source.sizes, strict=True)]
+        self.geometry = source
+
+
 def _sample_index(sizes: tuple[int, ...], axis: int) -> list[Any]:
     """Indices of a sample of rows with all their keys, (rows, 1) and (1, keys): few batches, evenly spread."""
     import numpy as np
@@ -115,7 +141,7 @@ class Walked:
         self.addends: Any = 0.0
         self.uneven = False
         self.capped = False
-        self.offset: Any = None
+        self.index: list[Any] = []
 
 
 def _take(trace: Trace, a: Any, index: list[Any]) -> Any:
@@ -131,16 +157,16 @@ def _take(trace: Trace, a: Any, index: list[Any]) -> Any:
     return trace.arrays.take(a, picked)
 
 
-def _walk(trace: Trace, track: Track, value: F64, offset: Any, product: Product) -> Walked:
+def _walk(trace: Trace, track: Track, value: F64, position: _Position, product: Product) -> Walked:
     import numpy as np
 
     walked = Walked(value, np.isfinite(value) & (value > MASKED_BELOW))
     walked.value = np.where(walked.keep, value, 0.0)
     for event in reversed(track.events):
         if isinstance(event, Move):
-            index, inside = _unravel(offset, event.at)
+            index, inside = position.within(event.at)
             walked.keep &= inside
-            offset = _ravel(index, event.source) + np.zeros_like(offset)
+            position.move(index, event.source)
         elif isinstance(event, Scale):
             if isinstance(event.value, float):
                 walked.value = walked.value / event.value if event.value else walked.value
@@ -151,7 +177,7 @@ def _walk(trace: Trace, track: Track, value: F64, offset: Any, product: Product)
                     raise Lost("a multiplier has no values")
                 if not isinstance(event.value, tuple):
                     continue  # a 0/1 mask: that the zeros stay is what the regression is to show
-                index, _ = _unravel(offset, event.at)
+                index, _ = position.within(event.at)
                 factor = _take(trace, array, index)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     factor = 1.0 / factor if divide else factor
@@ -161,14 +187,14 @@ def _walk(trace: Trace, track: Track, value: F64, offset: Any, product: Product)
         elif isinstance(event, Add):
             if not trace.arrays.numeric(event.array):
                 raise Lost("an addend has no values")
-            index, _ = _unravel(offset, event.at)
+            index, _ = position.within(event.at)
             addend = _take(trace, event.array, index) * event.alpha
             walked.keep &= np.isfinite(addend) & (addend * walked.gain > ADDEND_MASKS_BELOW)
             addend = np.where(walked.keep, addend, 0.0)
             walked.value = walked.value - addend
             walked.addends = walked.addends + addend * walked.gain
         elif isinstance(event, Fill):
-            index, _ = _unravel(offset, event.at)
+            index, _ = position.within(event.at)
             if not trace.arrays.numeric(event.mask):
                 raise Lost("a mask has no values")
             hit = _take(trace, event.mask, index) != 0
@@ -176,7 +202,7 @@ def _walk(trace: Trace, track: Track, value: F64, offset: Any, product: Product)
             fill = event.value if isinstance(event.value, float) else _take(trace, event.value, index)
             walked.keep &= ~(hit & (np.asarray(fill) <= FILL_MASKS_BELOW))
         elif isinstance(event, PartFill):
-            _, inside = _unravel(offset, event.region)
+            _, inside = position.within(event.region)
             if event.value is None or event.value <= FILL_MASKS_BELOW:
                 walked.keep &= ~inside
         elif isinstance(event, SoftCap):
@@ -184,18 +210,23 @@ def _walk(trace: Trace, track: Track, value: F64, offset: Any, product: Product)
             walked.value = np.arctanh(np.clip(walked.value, -0.999, 0.999))
             walked.capped = True
         elif isinstance(event, Joined):
-            index, _ = _unravel(offset, event.at)
+            index, _ = position.within(event.at)
             along = index[event.axis] - event.start
             size = event.source.sizes[event.axis]
             walked.keep &= (along >= 0) & (along < size)
             index[event.axis] = np.clip(along, 0, size - 1)
-            offset = _ravel(index, event.source) + np.zeros_like(offset)
+            position.move(index, event.source)
         elif isinstance(event, ZeroTriangle):
             continue
-    index, inside = _unravel(offset, product.geometry)
+    index, inside = position.within(product.geometry)
     walked.keep &= inside
-    walked.offset = index
+    walked.index = index
     return walked
+
+
+def _stands_still(i: Any) -> bool:
+    """Whether an index is the same for all keys of a row."""
+    return i.strides[1] == 0 or bool((i == i[:, :1]).all())
 
 
 def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
@@ -217,6 +248,27 @@ def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
             raise Lost("the product sums over an axis of one operand only")
         sides.append((array, letters, [index[place[c]] for c in free], free))
 
+    def block(side: Any, picked: list[Any]) -> Any:
+        """As `rows`, read as one slice, where all but one free index stand still and that one runs over its whole axis."""
+        array, letters, _, free = side
+        full: list[Any] = []
+        for c, size in zip(letters, arrays.geometry(array).sizes, strict=True):
+            if c in contracted:
+                full.append(slice(None))
+            elif c == ".":
+                full.append(0)
+            elif ((at := picked[free.index(c)]) == at[0]).all():
+                full.append(int(at[0]))
+            elif at.size == size and (at == np.arange(size)).all():
+                full.append(slice(None))
+            else:
+                return None
+        if len(contracted) != 1 or sum(isinstance(i, slice) for i in full) != 2:
+            return None
+        found = arrays.take(array, full)
+        kept = [c for c, i in zip(letters, full, strict=True) if isinstance(i, slice)]
+        return found if kept[1] == contracted[0] else found.T
+
     def rows(side: Any, picked: list[Any]) -> Any:
         """Vectors over the contraction at the picked free indices: (n, contraction)."""
         array, letters, _, free = side
@@ -235,9 +287,9 @@ def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
 
     # The usual case: one operand does not depend on the key's index, the other depends on the row only through its batch.
     for query, key in ((sides[0], sides[1]), (sides[1], sides[0])):
-        if all((i == i[:, :1]).all() for i in query[2]):
-            along = [not (i == i[:, :1]).all() for i in key[2]]
-            same = all((i == i[:1]).all() for i, moves in zip(key[2], along, strict=True) if moves)
+        if all(map(_stands_still, query[2])):
+            along = [not _stands_still(i) for i in key[2]]
+            same = all(i.strides[0] == 0 or (i == i[:1]).all() for i, moves in zip(key[2], along, strict=True) if moves)
             if not same:
                 continue
             q_rows = rows(query, [i[:, 0] for i in query[2]])
@@ -247,12 +299,14 @@ def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
             if batch is None or batch.shape[1] == 0:
                 k_rows = rows(key, [i[0] for i in key[2]])
                 return q_rows @ np.broadcast_to(k_rows, (width, k_rows.shape[1])).T
-            groups, inverse = np.unique(batch, axis=0, return_inverse=True)
-            inverse = inverse.reshape(-1)
-            for g in range(len(groups)):
-                members = np.flatnonzero(inverse == g)
+            number = np.zeros(len(batch), np.int64)
+            for column in batch.T:
+                number = number * (column.max() + 1) + column
+            for g in np.unique(number):
+                members = np.flatnonzero(number == g)
                 picked = [i[members[0]] for i in key[2]]
-                result[members] = q_rows[members] @ rows(key, picked).T
+                k_rows = block(key, picked)
+                result[members] = q_rows[members] @ (rows(key, picked) if k_rows is None else k_rows).T
             return result
     a = rows(sides[0], [i.reshape(-1) for i in sides[0][2]])
     b = rows(sides[1], [i.reshape(-1) for i in sides[1][2]])
@@ -412,15 +466,14 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
     if track.lost:
         run.notes.append(f"no regression: {track.lost}")
         return
-    offset = _ravel([np.asarray(i) for i in index], g) + np.zeros(logits.shape, np.int64)
-    walked = _walk(trace, track, logits, offset, product)
-    letter = _axis_letter(walked.offset, product)
+    walked = _walk(trace, track, logits, _Position(index, g, logits.shape), product)
+    letter = _axis_letter(walked.index, product)
     if letter is not None:
         describe_again = letter in product.q_letters and letter not in product.k_letters
         if describe_again:
             run.notes.clear()
             describe(run, track, product, letter)
-    raw = _raw(trace, product, walked.offset)
+    raw = _raw(trace, product, walked.index)
     step = ROUNDING.get(run.dtype, ROUNDING["float32"])
     gain = np.where(np.abs(walked.gain) > 0, np.abs(walked.gain), 1.0)
     noise = step * (np.where(walked.keep, np.abs(logits), 0.0) + np.abs(walked.addends)) / gain

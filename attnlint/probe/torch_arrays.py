@@ -11,7 +11,7 @@ import torch
 from attnlint.probe.values import Geometry, Statistics
 
 FULL_STATISTICS = 1 << 16
-"""Entries over which the statistics are taken on evenly spread rows instead of all: 512 rows of 128 keys."""
+"""Entries over which the statistics are taken on evenly spread rows, half as many entries, instead of on all."""
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _dtype_names: dict[torch.dtype, str] = {}
 
@@ -50,6 +50,8 @@ class TorchArrays:
                 return np.asarray(values[tuple(index)] if index else values, dtype=np.float64)
             if not index:
                 picked = t
+            elif any(isinstance(i, slice) for i in index):
+                picked = t[tuple(index)]
             else:
                 shape = np.broadcast_shapes(*[np.shape(i) for i in index])
                 at = tuple(torch.from_numpy(np.array(np.broadcast_to(i, shape), dtype=np.int64)).to(t.device) for i in index)
@@ -101,11 +103,9 @@ class TorchArrays:
         with torch._C._DisableTorchDispatch(), torch.no_grad():
             p, x = weights.detach().movedim(axis, -1), logits.detach().movedim(axis, -1)
             axis = -1
-            every = p.numel() // FULL_STATISTICS + 1
-            if every > 1:
-                rows_at = torch.arange(0, p.numel() // p.shape[-1], every, device=p.device)
-                index = torch.unravel_index(rows_at, p.shape[:-1])
-                p, x = p[index], x[index]
+            if p.numel() > FULL_STATISTICS:
+                every = p.numel() // (FULL_STATISTICS // 2) + 1
+                p, x = p.reshape(-1, p.shape[-1])[::every], x.reshape(-1, x.shape[-1])[::every]
             p = p.float()
             keys = (x > torch.maximum(x.amax(axis, keepdim=True) - 1000.0, torch.full((), -1e4, dtype=x.dtype, device=x.device))).sum(axis)
             top = p.amax(axis)
