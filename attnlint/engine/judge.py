@@ -398,7 +398,8 @@ def _constant_for_heads(site: AttentionSite, ratio: Monomial, constant: Monomial
     contraction = site.facts.normalise(site.contraction)
     if contraction.is_number:
         return abs(contraction.coefficient - whole) > 1e-6 * whole
-    return not any(symbol.kind in (AXIS, OPAQUE) for symbol in contraction.symbols)
+    inner = [one for symbol in contraction.symbols for term in symbol.terms for one in term.symbols]
+    return not any(symbol.kind in (AXIS, OPAQUE) for symbol in (*contraction.symbols, *inner))
 
 
 def _numeric(site: AttentionSite) -> None:
