@@ -89,6 +89,8 @@ class Monomial:
 
     def power(self, exponent: Fraction) -> Monomial:
         """Raise to a rational power; a non-positive coefficient under a root, and 1/0, give nan (never equal to anything)."""
+        if self.coefficient == 1 and exponent:
+            return Monomial(self.coefficient, tuple((symbol, power * exponent) for symbol, power in self.powers))
         try:
             coefficient = self.coefficient ** float(exponent)
         except (ZeroDivisionError, OverflowError):
@@ -129,10 +131,14 @@ class Monomial:
 
     def replace(self, substitute: Callable[[Symbol], Monomial | None]) -> Monomial:
         """Replace symbols by monomials (None keeps a symbol)."""
-        result = Monomial(self.coefficient)
-        for symbol, exponent in self.powers:
-            found = substitute(symbol)
-            result = result * (Monomial(1.0, ((symbol, exponent),)) if found is None else found.power(exponent))
+        found = [substitute(symbol) for symbol, _ in self.powers]
+        if not any(found):
+            return self
+        kept = tuple(item for item, other in zip(self.powers, found, strict=True) if other is None)
+        result = Monomial(self.coefficient, kept)
+        for (_, exponent), other in zip(self.powers, found, strict=True):
+            if other is not None:
+                result = result * other.power(exponent)
         return result
 
     def __str__(self) -> str:
@@ -272,7 +278,8 @@ class Facts:
     """Equalities between symbols, learned from assertions, views and layers: `head_dim · heads = d_model`."""
 
     def __init__(self) -> None:
-        self._known: dict[Symbol, Monomial] = {}
+        self._known: dict[Symbol, Monomial] = {}  # what they say holds no symbol that is itself a key
+        self._sums: dict[Symbol, Monomial | None] = {}  # of sums, until the next fact
 
     def copy(self) -> Facts:
         other = Facts()
@@ -281,24 +288,16 @@ class Facts:
 
     def normalise(self, value: Monomial) -> Monomial:
         """Replace every symbol that a fact defines, inside sums too."""
-        if not self._known and not any(symbol.kind == SUM for symbol in value.symbols):
-            return value
-        for _ in range(50):  # facts are acyclic by construction; the bound is for safety alone
-            replaced = value.replace(self._substitute)
-            if replaced == value:
-                return value
-            value = replaced
-        return value
+        return value.replace(self._substitute)
 
     def _substitute(self, symbol: Symbol) -> Monomial | None:
-        found = self._known.get(symbol)
-        if found is not None:
-            return found
-        if symbol.kind == SUM:
+        if symbol.kind != SUM:
+            return self._known.get(symbol)
+        if symbol not in self._sums:
             terms = [self.normalise(term) for term in symbol.terms]
-            if any(new != old for new, old in zip(terms, symbol.terms, strict=True)):
-                return add(*terms)
-        return None
+            changed = any(new is not old for new, old in zip(terms, symbol.terms, strict=True))
+            self._sums[symbol] = add(*terms) if changed else None
+        return self._sums[symbol]
 
     def equal(self, a: Monomial, b: Monomial) -> bool:
         """Whether the two are proved equal."""
@@ -325,6 +324,8 @@ class Facts:
             return False
         _, symbol, solution = best
         self._known[symbol] = solution
+        self._sums.clear()
+        self._known = {known: self.normalise(value) for known, value in self._known.items()}
         return True
 
 

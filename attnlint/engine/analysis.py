@@ -19,11 +19,16 @@ from attnlint.engine.values import Argument, ClassValue, Function, Instance, Ite
 
 # words of a definition that may hold a site itself
 HOLDS = re.compile(
-    r"softmax|scaled_dot_product|flash_attn|flash_attention|memory_efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|attention_interface|\bexp\(",
+    r"softmax|scaled_dot_product|(?<![\"'])flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
+    r"|logsumexp|sageattn|attention_interface|\bexp\(",
     re.I,
 )
+# a call in a module-level script that may be a site
+_APPLIES = re.compile(r"(softmax|scaled_dot_product|flash_attn|flash_attention|efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|\bexp)\w*\(", re.I)
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
+_NO_ATTENTION = re.compile(r"mask(?!ed)|kwargs|config|output", re.I)  # what speaks of attention and is none
+_PRODUCT = re.compile(r"\s@\s|matmul|einsum|bmm|\.mm\(|\.dot\(|\bsum\(|attention\w*\(q|scaled_dot_product")
 MAX_CALLER_ROUNDS = 3
 _EXPONENTIAL = re.compile(r"\bexp\(")
 
@@ -62,8 +67,8 @@ class Analysis:
                 self._definition(statement)
                 done.add(statement.index)
         holders = {name for s in definitions if s.index in done for name in s.names}
-        holding = re.compile(rf"\b({'|'.join(map(re.escape, sorted(holders)))})\b") if holders else None
-        if any(HOLDS.search(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
+        holding = re.compile(rf"\b({'|'.join(map(re.escape, sorted(holders)))})\b[(.]") if holders else None
+        if any(_APPLIES.search(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
             self._entry(1, self._script)
         self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
         for site in self.sites:
@@ -73,17 +78,30 @@ class Analysis:
     def _calls_imported(self, text: str) -> bool:
         """Whether a definition uses a name, imported from the tree, that speaks of attention."""
         for name, target in self.scope.imports.items():
-            spoken = (CALLS.search(name) or CALLS.search(target.attribute or "")) and re.search(rf"\b{re.escape(name)}\b", text)
-            if spoken and self.interpreter.project.resolve(self.scope.path, target) is not None:
+            spoken = CALLS.search(name) or CALLS.search(target.attribute or "")
+            if not spoken or _NO_ATTENTION.search(target.attribute or name):
+                continue
+            if re.search(rf"\b{re.escape(name)}\b", text) and self.interpreter.project.resolve(self.scope.path, target) is not None:
                 return True
         return False
 
     def _open_names(self) -> set[str]:
         """Names of functions and classes whose sites depend on what callers pass."""
         names = set()
+        decided: dict[tuple[int, tuple[str, ...]], bool] = {}
+        unsettled: list[SiteRecord] = []
         for record in self.interpreter.records:
-            if record.scope is not self.scope or not is_open(record):
+            if record.scope is not self.scope:
                 continue
+            unclear = is_open(record)
+            place = (_place(record), record.call_chain)
+            decided[place] = decided.get(place, True) and not unclear
+            if unclear:
+                unsettled.append(record)
+        for record in unsettled:
+            chain = record.call_chain
+            if any(decided.get((_place(record), chain[start:])) for start in range(1, len(chain))):
+                continue  # seen from nearer callers nothing is open
             top = record.qualname.split(".")[0]
             if top:
                 names.add(top)
@@ -207,13 +225,20 @@ class Analysis:
         for ancestor in reversed(interpreter.lineage(cls)):
             if isinstance(ancestor, ClassValue):
                 found.update(ancestor.methods)
-        holding = {name for name, function in found.items() if HOLDS.search(interpreter.function_text(function))}
+        holding = {name for name, function in found.items() if self._holds(function)}
         entries = [
             function
             for name, function in found.items()
             if name != "__init__" and (name in FORWARD_METHODS or name in holding) and function.kind in ("function", "static", "class")
         ]
         return sorted(entries, key=lambda function: function.qualname.rpartition(".")[2] not in FORWARD_METHODS)
+
+    def _holds(self, function: Function) -> bool:
+        """Whether a method may hold a site; of one that is inherited from another file only what applies a softmax to a product."""
+        text = self.interpreter.function_text(function)
+        if function.scope is self.scope:
+            return HOLDS.search(text) is not None
+        return _APPLIES.search(text) is not None and _PRODUCT.search(text) is not None
 
     def _script(self) -> None:
         """Top-level statements in order, as a program of their own."""
@@ -239,6 +264,10 @@ class Analysis:
         finally:
             interpreter.frames.clear()
             interpreter.module_frame = None
+
+
+def _place(record: SiteRecord) -> int:
+    return id(record.softmax.node) if record.softmax is not None else 0
 
 
 def is_open(record: SiteRecord) -> bool:

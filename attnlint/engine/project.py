@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 from attnlint.engine.scope import Import, ModuleScope
 
-_KEPT_MODULES = 400  # parsed layouts held at once; bounds the memory of a run over a large tree
+_KEPT_MODULES = 3000  # parsed layouts held at once; bounds the memory of a run over a large tree
 
 
 class Project:

@@ -234,7 +234,10 @@ class Engine:
     # --- paths
 
     def consistent(self, path: Path) -> bool:
-        return all(combine_paths(frame.path, path) is not None for frame in self.frames) if path else True
+        if not path:
+            return True
+        opposite = {(text, not truth) for text, truth in path}
+        return all(opposite.isdisjoint(frame.path) for frame in self.frames)
 
     def current_path(self) -> Path:
         path: Path = EMPTY_PATH
