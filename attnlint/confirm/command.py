@@ -14,7 +14,7 @@ from attnlint.confirm.confirmation import Confirmation, confirm
 from attnlint.confirm.isolate import Limits
 
 if TYPE_CHECKING:
-    from attnlint.model import Finding
+    from attnlint.model import Finding, Site
     from attnlint.source import Document
 
 
@@ -25,8 +25,9 @@ def main(arguments: Sequence[str]) -> int:
         raise ConfigError("attnlint confirm: --fixed compares one FILE; give one target")
     limits = Limits(options.timeout, options.memory)
     rows: list[Row] = []
+    fine: list[str] = []
     for text in options.targets:
-        rows += _confirm_target(text, options.fixed, limits)
+        rows += _confirm_target(text, options.fixed, limits, fine)
     if options.report:
         from attnlint.confirm.page import page
 
@@ -36,7 +37,10 @@ def main(arguments: Sequence[str]) -> int:
     else:
         from attnlint.confirm.table import render
 
-        print(render(rows), end="")
+        for said in fine:
+            print(said)
+        if rows or not fine:
+            print(render(rows), end="")
     return 1 if any(row.confirmation.status != "refuted" for row in rows) else 0
 
 
@@ -103,7 +107,8 @@ def split_target(text: str) -> tuple[str, int | None, str | None]:
     return text, None, None
 
 
-def _confirm_target(text: str, fixed: str | None, limits: Limits) -> list[Row]:
+def _confirm_target(text: str, fixed: str | None, limits: Limits, fine: list[str]) -> list[Row]:
+    """A row for each finding of the target; `fine` is told of a named place where the linter has nothing to report."""
     from attnlint.analysis import Engine, analyse, read
     from attnlint.discover import SourceFile, package_roots
     from attnlint.source import load
@@ -124,6 +129,11 @@ def _confirm_target(text: str, fixed: str | None, limits: Limits) -> list[Row]:
     findings = [f for f in outcome.result.findings if f.site is not None and os.path.abspath(f.filename) == absolute]
     chosen = [f for f in findings if _matches(f, document, line, name)]
     if not chosen and (line is not None or name is not None):
+        sites = [s for s in outcome.result.sites if os.path.abspath(s.filename) == absolute and _is_site(s, document, line, name)]
+        if sites:
+            readings = dict.fromkeys(s.verdict + (f" ({s.reason})" if s.reason else "") for s in sites)
+            fine.append(f"{text}: nothing to confirm: the linter reports nothing here; it reads the scale as {', '.join(readings)}")
+            return []
         known = ", ".join(sorted({f"{document.place(f.span.start).row}" for f in findings}, key=int))
         raise ConfigError(
             f"{text}: no finding there; " + (f"findings of {path} are at line {known}" if known else f"{path} has no finding")
@@ -148,6 +158,12 @@ def _matches(finding: Finding, document: Document, line: int | None, name: str |
     spans = [finding.span, *([site.span] if site is not None else [])]
     inside = any(document.place(s.start).row <= line <= document.place(s.end).row for s in spans)
     return inside or any(step.row is not None and step.label in ("product", "factor") and step.row == line for step in finding.derivation)
+
+
+def _is_site(site: Site, document: Document, line: int | None, name: str | None) -> bool:
+    if name is not None:
+        return site.qualname == name or site.qualname.startswith(name + ".")
+    return line is not None and document.place(site.span.start).row <= line <= document.place(site.span.end).row
 
 
 def _write(path: str, text: str) -> None:

@@ -60,6 +60,9 @@ def confirm(
     """Runs a finding's code, before and after its fix (or in the text `fixed`), in a process of its own."""
     if finding.site is None or finding.name not in verdict.MEASURED:
         return Confirmation("not-confirmed", f"{finding.name} is no claim about a measured scale or mask")
+    if finding.name in verdict.RATIO_RULES and finding.site.verdict == "intended":
+        meant = finding.site.reason or "as intended"
+        return Confirmation("not-confirmed", f"nothing to confirm: the linter reports nothing here, it reads the scale as meant ({meant})")
     path = os.path.abspath(path)
     if os.path.abspath(finding.filename) != path and finding.filename:
         return Confirmation("not-confirmed", f"the finding stands in another file, {finding.filename}")

@@ -24,6 +24,12 @@ class Lamp(nn.Module):
 """
 LIGHT_FIXED = LIGHT.replace("self.width ** 0.5", "self.part ** 0.5")
 LIGHT_STILL_WRONG = LIGHT.replace("self.width ** 0.5", "self.heads ** 0.5")
+# muP: a multiplier over the head size
+MEANT = (
+    LIGHT.replace("def __init__(self, width, heads):", "def __init__(self, width, heads, attn_mult=1.0):")
+    .replace("self.width = width", "self.attn_mult = attn_mult")
+    .replace("/ self.width ** 0.5", "* (self.attn_mult / self.part)")
+)
 LIGHT_BROKEN = LIGHT.replace("self.width ** 0.5", "self.nothing ** 0.5")
 
 ROWS = """\

@@ -175,6 +175,30 @@ def test_nothing_found_is_exit_0_and_a_wrong_call_is_exit_2(attnlint: Run, tmp_p
         assert "Traceback" not in refused.err
 
 
+def test_a_place_without_a_finding_has_nothing_to_confirm(attnlint: Run, tmp_path: Path) -> None:
+    write(tmp_path / "right.py", programs.LIGHT_FIXED)
+    write(tmp_path / "meant.py", programs.MEANT)
+    for target, reading in (("right.py::Lamp", "correct"), ("meant.py::Lamp.forward", "intended (")):
+        result = attnlint("confirm", target)
+        assert result.status == 0
+        assert "nothing to confirm" in result.out and reading in result.out
+        assert json.loads(attnlint("confirm", target, "--output-format", "json").out) == []
+
+
+def test_with_fix_exactly_what_the_run_proved_is_applied(attnlint: Run, tmp_path: Path) -> None:
+    proved = programs.LIGHT.replace("Lamp", "Proved")
+    hidden = programs.IN_CONSTRUCTOR.replace("{statement}", "os._exit(3)").replace("Lamp", "Hidden")
+    path = write(tmp_path / "pair.py", proved + "\n\n" + hidden)
+    assert len(json.loads(attnlint("check", "--output-format", "json", "pair.py").out)) == 2
+    result = attnlint("check", "--fix", "--confirm", "pair.py")
+    assert result.status == 1  # the other finding stands
+    text = path.read_text()
+    first, second = text.split("class Hidden")
+    assert "self.width ** 0.5" not in first and "self.width ** 0.5" in second
+    assert second == hidden.split("class Hidden")[1]
+    assert len(json.loads(attnlint("check", "--output-format", "json", "pair.py").out)) == 1
+
+
 # --- isolation
 
 
@@ -267,6 +291,19 @@ def test_a_finding_of_one_path_is_confirmed_on_it_and_not_refuted_on_another(att
     mended = confirm_finding(replace(finding, fix=None), right, str(path))
     assert mended["status"] == "not-confirmed"
     assert "holds where" in str(mended["reason"])
+
+
+def test_a_scale_that_the_linter_reads_as_meant_is_not_called_faulty(tmp_path: Path) -> None:
+    from attnlint.confirm import confirm_finding
+    from attnlint.linter import lint_text
+
+    path = write(tmp_path / "meant.py", programs.MEANT)
+    read = lint_text(programs.MEANT, str(path))
+    assert read.findings == ()
+    (site,) = [site for site in read.sites if site.verdict == "intended"]
+    made_up = replace(finding_at(programs.LIGHT, path), site=site, span=site.span)
+    found = confirm_finding(made_up, programs.MEANT, str(path))
+    assert found["status"] == "not-confirmed" and "nothing to confirm" in str(found["reason"])
 
 
 def test_check_withdraws_what_is_refuted(attnlint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -275,6 +275,19 @@ def test_calls_outside_a_block_just_compute():
     assert np.array_equal(probe.call(plain, *qkv()), plain(*qkv()))
 
 
+def test_an_error_of_the_trace_stays_out_of_the_program(monkeypatch):
+    from attnlint.probe.trace import Trace
+
+    def broken(*_, **__):
+        raise RuntimeError("mine")
+
+    monkeypatch.setattr(Trace, "product", broken)
+    with probe.watch() as report:
+        seen = probe.call(plain, *qkv())
+    assert np.array_equal(seen, plain(*qkv()))
+    assert {str(error) for error in report.internal_errors} == {"mine"}
+
+
 def test_class_logits_are_silent():
     def classify(q, k, v):
         return softmax(q[0, 0] @ k[0, 0].T).argmax(-1)

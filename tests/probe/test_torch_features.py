@@ -398,6 +398,63 @@ def test_kernels_by_name_and_unknown_ones():
             report.raise_for_faults()
 
 
+def test_products_written_with_keywords(x):
+    q, k = x, x.mT + 1
+    with probe.watch() as report:
+        scores = torch.baddbmm(input=torch.zeros(1, 1, zoo.T), batch1=q, batch2=k, beta=1, alpha=zoo.C**-0.5)
+        F.softmax(input=scores, dim=-1) @ x
+    site = only(report)
+    assert site.status == "ok" and site.ratio == pytest.approx(1.0, rel=1e-4)
+
+
+def test_an_error_of_the_trace_stays_out_of_the_forward(monkeypatch, x):
+    from attnlint.probe.trace import Trace
+
+    def broken(*_, **__):
+        raise RuntimeError("mine")
+
+    model = zoo.Plain()
+    plain = model(x)
+    monkeypatch.setattr(Trace, "softmax", broken)
+    with probe.watch(model) as report:
+        assert torch.equal(model(x), plain)
+    assert [str(error) for error in report.internal_errors] == ["mine"] and not report.ok
+
+
+def test_absorbed_latent_attention_is_declared():
+    """The keys' projection is multiplied into the query: the product contracts over the latent, the scale is that of the head."""
+
+    class Latent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.q, self.down, self.up = nn.Linear(zoo.C, 3 * 8), nn.Linear(zoo.C, 20), nn.Parameter(torch.randn(3, 8, 20) * 8**-0.5)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            q, latent = self.q(x).unflatten(-1, (3, 8)), self.down(x)
+            absorbed = torch.einsum("bthd,hdl->bthl", q, self.up)
+            weights = (torch.einsum("bthl,bsl->bhts", absorbed, latent) * 8**-0.5).softmax(-1)
+            return torch.einsum("bhts,bsl->bthl", weights, latent)
+
+    model, x = Latent(), torch.randn(zoo.B, zoo.T, zoo.C)
+    with probe.watch(model) as report:
+        model(x)
+    site = only(report)
+    assert (site.head_dim, site.status) == (20, "fault") and site.ratio == pytest.approx((20 / 8) ** 0.5, rel=1e-4)
+    with probe.watch(model, expect=8**-0.5) as report:
+        model(x)
+    assert only(report).status == "declared"
+
+
+def test_one_key_leaves_the_factors(x):
+    """With one key softmax ignores the scale, and so does any regression."""
+    model = zoo.WholeWidth()
+    with probe.watch(model) as report:
+        model(x, x[:, :1])
+    site = only(report)
+    assert site.slope is None and site.r_squared is None and site.kind == "wrong-dim-scale"
+    assert "keys that do not differ" in site.note and "by provenance" in site.note
+
+
 # --- sites and memory ------------------------------------------------------------------------------------------------------------
 
 
