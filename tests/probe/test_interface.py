@@ -258,6 +258,28 @@ def test_checked_steps_aside_while_compiling(x):
     torch.compile(model, backend="eager", fullgraph=True)(x)
 
 
+def test_a_spent_check_compiles_no_graph_anew(x):
+    graphs = []
+
+    def backend(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    @probe.checked(calls=1, on_fault="report")
+    def f(x):
+        return unscaled(x, x, x)
+
+    def model(x):
+        return f(x)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend=backend, fullgraph=True)
+    compiled(x)
+    f(x)
+    compiled(x)
+    assert len(graphs) == 1
+
+
 # --- install ---------------------------------------------------------------------------------------------------------------------
 
 

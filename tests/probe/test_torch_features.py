@@ -421,6 +421,22 @@ def test_an_error_of_the_trace_stays_out_of_the_forward(monkeypatch, x):
     assert [str(error) for error in report.internal_errors] == ["mine"] and not report.ok
 
 
+def test_where_factors_and_values_differ_the_values_decide(x):
+    """A step that the trace does not know scales the logits: the factors alone would call a missing scale."""
+
+    def attend(weight):
+        scores = x @ x.mT
+        return torch.lerp(torch.zeros_like(scores), scores, weight).softmax(-1) @ x
+
+    with probe.watch() as report:
+        attend(zoo.C**-0.5)
+    site = only(report)
+    assert site.status == "ok" and site.ratio == pytest.approx(1.0, rel=1e-4) and "the values decide" in site.note
+    with probe.watch() as report:
+        attend(1 / zoo.C)
+    assert only(report).kind == "unrooted-scale"
+
+
 def test_absorbed_latent_attention_is_declared():
     """The keys' projection is multiplied into the query: the product contracts over the latent, the scale is that of the head."""
 

@@ -134,6 +134,8 @@ def test_statistics_of_rows_known_by_heart():
     assert uniform.logit_variance is None
     choice = reference.statistics([[1.0, 0.0], [0.0, 1.0]], [[50.0, -900.0], [-900.0, 50.0]])
     assert (choice.max_weight, choice.saturated, choice.jacobian, choice.entropy) == (1.0, 1.0, 0.0, 0.0)
+    spread = reference.statistics([[0.2, 0.3, 0.5, 0.0]], [[1.0, 2.0, 6.0, -np.inf]])
+    assert spread.logit_variance == pytest.approx(np.var([1.0, 2.0, 6.0]))
     masked = reference.statistics([[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]], [[1.0, 1.0, -np.inf], [-np.inf] * 3])
     assert masked.entropy == pytest.approx(1.0) and masked.max_weight == 0.5 and masked.logit_variance == 0.0
     assert reference.statistics([[1.0, 0.0]]).entropy is None
@@ -161,6 +163,13 @@ def test_the_table_and_the_plot_of_why():
     text = reference.why_sqrt_d_text(rows)
     assert len(text.splitlines()) == 2 + 6 and "1/sqrt(d)" in text
     assert f"{rows[3].statistics.max_weight:.3f}" in text
+    assert [line.count("█") for line in text.splitlines()[2:]] == [max(1, round(20 * row.statistics.max_weight)) for row in rows]
     svg = reference.why_sqrt_d_svg(rows)
+    heights = [[float(point.split(",")[1]) for point in line.split()] for line in re.findall(r'points="([^"]+)"', svg)]
+    by_scale = [[row.statistics.entropy for row in rows if row.scale == name] for name in ("1", "1/sqrt(d)", "1/d")]
+    axis = re.search(r'd="M\d+,(\d+) V(\d+)', svg)  # from entropy 1 down to 0
+    top, bottom = float(axis[1]), float(axis[2])
+    for drawn, known in zip(heights, by_scale, strict=True):
+        assert drawn == pytest.approx([bottom - (bottom - top) * value for value in known], abs=0.06)
     assert svg.count("<polyline") == 3 and "http" not in svg.replace("http://www.w3.org/2000/svg", "")
     assert math.isclose(rows[0].statistics.max_weight, reference.why_sqrt_d([16])[0].statistics.max_weight)
