@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from attnlint import session
@@ -61,7 +61,7 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
     if settings.fix or options.diff:
         changes = _fixed_files(options, settings, work, run)
         if options.diff:
-            return _show_diff(settings, work, run, changes)
+            return _show_diff(options, settings, work, run, changes)
         fixed = _write_changes(settings, work, run, changes)
         if fixed and not work.is_stdin:
             before, run = run, work.check()
@@ -139,13 +139,16 @@ def _fixed_files(options: argparse.Namespace, settings: Settings, work: Work, ru
     return changes
 
 
-def _show_diff(settings: Settings, work: Work, run: Run, changes: Sequence[FixedFile]) -> int:
+def _show_diff(options: argparse.Namespace, settings: Settings, work: Work, run: Run, changes: Sequence[FixedFile]) -> int:
     from attnlint import fixing, reports
+    from attnlint.reports.text import painted
 
-    changed = [change for change in changes if change.changed]
-    reports.emit_raw((piece for change in changed for piece in fixing.unified_diff(change)), settings.output_file)
+    pieces: Iterable[str] = (piece for change in changes if change.changed for piece in fixing.unified_diff(change))
+    if settings.output_file is None and wants_colour(options.color, sys.stdout):
+        pieces = map(painted, pieces)
+    reports.emit_raw(pieces, settings.output_file)
     _complain(run, work.found, settings)
-    count = sum(len(change.applied) for change in changed)
+    count = sum(len(change.applied) for change in changes if change.changed)
     left = len(run.diagnostics) - count
     _say(settings, f"would fix {count} finding{_s(count)}" + (f"; {left} would be left" if left > 0 else ""))
     return _status(work, run, 1 if run.diagnostics else 0)

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from attnlint._version import __version__
 from attnlint.config import ConfigError, suggestion
 
 if TYPE_CHECKING:
     from attnlint.rule import Rule
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Fix safety", "References")
-DOCS_URL = "https://attnlint.readthedocs.io/rules/"
+REPOSITORY = "https://github.com/OWNER/attnlint"
+"""Where the rules' pages lie. `OWNER` is a placeholder, as in README: whoever hosts the project puts a name there."""
+OWN = re.compile(r"^ATT\d+$")
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,9 @@ class RuleMeta:
         return " ".join(text.split("\n\n")[0].split())
 
     @property
-    def url(self) -> str:
-        return f"{DOCS_URL}{self.name}/"
+    def url(self) -> str | None:
+        """Its page; None for a rule of another package, whose pages lie elsewhere."""
+        return f"{REPOSITORY}/blob/v{__version__}/docs/rules/{self.name}.md" if OWN.match(self.code) else None
 
 
 class UnusedSuppression:
@@ -106,9 +110,15 @@ BUILT_IN = (UnusedSuppression, SyntaxErrors)
 
 def rule_classes(plugins: Sequence[str] = ()) -> tuple[type[Rule], ...]:
     """The rule classes, those of plug-ins too. Raises ConfigError where a plug-in cannot be loaded."""
-    from attnlint.rule import all_rules
+    from attnlint.rule import GROUP, all_rules
 
-    known = all_rules()
+    try:
+        known = all_rules()
+    except Exception as error:  # what the code of another package raises when it is imported is not ours to foresee
+        raise ConfigError(
+            f"a package of rules cannot be loaded: {type(error).__name__}: {error}; "
+            f"mend or uninstall the package that has the entry point `{GROUP}`"
+        ) from error
     if not plugins:
         return known
     try:

@@ -345,7 +345,7 @@ class Session:
             finding.message,
             SEVERITIES.get(finding.severity, types.DiagnosticSeverity.Warning),
             finding.code,
-            types.CodeDescription(one.rule.url) if one.rule is not None else None,
+            types.CodeDescription(one.rule.url) if one.rule is not None and one.rule.url else None,
             "attnlint",
             [types.DiagnosticTag.Unnecessary] if finding.code == UNUSED[0] else None,
         )

@@ -1,15 +1,22 @@
-"""Writes what of the documentation is derived: a page for every rule, their index, the settings, their schema and README's table.
+"""Writes what of the documentation is derived: a page for every rule with its measured effect, their index, the settings, their schema,
+and in the README the table of rules, the outputs and the picture.
 
-`python docs/generate.py` writes the files, `python docs/generate.py --check` compares them and fails where one is out of date.
+`python docs/generate.py` writes the files, `python docs/generate.py --check` compares them and fails where one is out of date. Measuring
+needs PyTorch and drawing needs rich: where one is missing, what is there stays, and standard error says so.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import measure
+import picture
 
 from attnlint.config import OPTIONS, Option
 from attnlint.registry import RuleMeta, rules
@@ -36,17 +43,51 @@ ignore = ["implicit-softmax-dim"]
 ```
 
 """
+EFFECT = "## Measured effect"
+SEEN = "## In published code"
+DRAWN = (
+    "attnlint examples/model.py --select wrong-dim-scale",
+    "attnlint examples/model.py --select wrong-dim-scale --diff --unsafe-fixes --quiet",
+)
 SHOWN = {
     "lint": ["check", "examples/model.py", "--select", "wrong-dim-scale", "--isolated", "--no-cache", "--color", "never"],
     "confirm": ["confirm", "examples/model.py::SelfAttention"],
 }
 
 
-def rule_page(rule: RuleMeta) -> str:
-    """The page of one rule."""
+def rule_page(rule: RuleMeta, census: dict[str, Any]) -> str:
+    """The page of one rule: its docstring, what the fault does, and where it was met."""
     state = "off unless `preview` is on" if rule.preview else "on by default"
     suppress = f"`# attnlint: ignore[{rule.name}] why`"
-    return f"{GENERATED}\n\n# {rule.name} ({rule.code})\n\n*{state}; suppress with {suppress}*\n\n{rule.docs.strip()}\n"
+    parts = [f"{GENERATED}\n\n# {rule.name} ({rule.code})\n\n*{state}; suppress with {suppress}*\n\n{rule.docs.strip()}"]
+    if rule.code.startswith("ATT1"):
+        parts.append(f"{EFFECT}\n{effect_of(rule)}")
+    if not rule.code.startswith("ATT0"):
+        parts.append(f"{SEEN}\n{seen(rule, census)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def effect_of(rule: RuleMeta) -> str:
+    """The table of a rule's measured effect: measured anew where that can be done here, else as it stands in the page."""
+    if measure.available():
+        return measure.table(rule)
+    page = ROOT / "docs" / "rules" / f"{rule.name}.md"
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    return before.partition(f"{EFFECT}\n")[2].partition("\n\n## ")[0].rstrip()
+
+
+def seen(rule: RuleMeta, census: dict[str, Any]) -> str:
+    """How often a fault was met in published packages, and one such place in words."""
+    read = f"Of {census['places']} places in {census['packages']} published packages that were read by hand,"
+    found = census["rules"].get(rule.name)
+    if found is None:
+        return f"{read} none was noted to have this fault."
+    places = (
+        "one has"
+        if found["places"] == 1
+        else f"{found['places']} (in {found['packages']} package{'s' if found['packages'] > 1 else ''}) have"
+    )
+    return f"{read} {places} this fault. {found['seen']}"
 
 
 def rule_table(known: tuple[RuleMeta, ...], folder: str) -> str:
@@ -108,20 +149,43 @@ def readme(known: tuple[RuleMeta, ...], confirm: bool) -> str:
     for name, arguments in SHOWN.items():
         if name != "confirm" or confirm:
             text = between(text, name, f"```text\n{run(arguments).rstrip()}\n```")
-    return text
+    return between(text, "figures", figures()) if confirm else text
+
+
+def figures() -> str:
+    """The measurement that README shows, as a table of the figures that matter most."""
+    (found,) = json.loads(run([*SHOWN["confirm"], "--output-format", "json"]))
+    before, after = found["confirmation"]["before"], found["confirmation"]["after"]
+    rows = [
+        ("scale that softmax sees, over `1/√d_k` (1 is right)", "ratio", "{:.4g}"),
+        ("mean largest weight of a row", "max_weight", "{:.2g}"),
+        ("entropy of a row, over that of even weights", "entropy", "{:.2g}"),
+        ("largest error of a weight, against float64", "reference_error", "{:.0e}"),
+    ]
+    lines = ["| | as written | repaired |", "| --- | --- | --- |"]
+    return "\n".join(lines + [f"| {label} | {form.format(before[key])} | {form.format(after[key])} |" for label, key, form in rows])
+
+
+def terminal(command: str) -> str:
+    """What a command that the picture shows prints on a terminal."""
+    _, *arguments = shlex.split(command)
+    return run([*arguments, "--isolated", "--no-cache", "--color", "always"])
 
 
 def pages(confirm: bool = False) -> dict[Path, str]:
     """Every generated file with what belongs in it. attnlint's own rules only, whatever else is installed."""
     known = tuple(rule for rule in rules() if rule.code.startswith("ATT"))
     docs = ROOT / "docs"
+    census = json.loads((docs / "census.json").read_text(encoding="utf-8"))
+    drawn = {docs / "terminal.svg": picture.draw(DRAWN, terminal)} if picture.available() else {}
     index = f"{GENERATED}\n\n# Rules\n\n{rule_table(known, '')}"
     return {
-        **{docs / "rules" / f"{rule.name}.md": rule_page(rule) for rule in known},
+        **{docs / "rules" / f"{rule.name}.md": rule_page(rule, census) for rule in known},
         docs / "rules" / "index.md": index,
         docs / "settings.md": settings_page(),
         docs / "settings.schema.json": schema(),
         README: readme(known, confirm),
+        **drawn,
     }
 
 
@@ -132,6 +196,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--confirm", action="store_true", help="also run the measurement that README shows (needs PyTorch)")
     options = parser.parse_args(arguments)
     check = options.check
+    for module, package in ((measure, "PyTorch and NumPy"), (picture, "rich")):
+        if not module.available():
+            print(f"docs/generate.py: {package} not installed; what docs/{module.__name__}.py makes stays as it is", file=sys.stderr)
     wanted = pages(confirm=options.confirm)
     stale = [path for path in sorted((ROOT / "docs" / "rules").glob("*.md")) if path not in wanted]
     for path, text in wanted.items():

@@ -22,7 +22,8 @@ def main(request: str, answer: str) -> None:
         try:
             importlib.import_module(name)
         except ImportError:
-            _answer(stream, {"before": None, "after": None, "reasons": [f"{name} is not installed"]})
+            remedy = "install what the code computes with, and attnlint's own part: pip install 'attnlint[probe]'"
+            _answer(stream, {"before": None, "after": None, "reasons": [f"{name} is not installed here; {remedy}"]})
             return
     _warm_up("torch" in job["libraries"])
     _fence(job["limits"], os.getcwd())

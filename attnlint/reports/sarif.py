@@ -51,7 +51,7 @@ def _rule(rule: RuleMeta) -> dict[str, Any]:
         "shortDescription": {"text": rule.summary or rule.name},
         "fullDescription": {"text": texts.get("Why is this bad") or rule.summary or rule.name},
         "help": {"text": rule.docs or rule.name, "markdown": rule.docs or rule.name},
-        "helpUri": rule.url,
+        **({"helpUri": rule.url} if rule.url else {}),
         "defaultConfiguration": {"level": "warning" if rule.code == "ATT001" else "error"},
         "properties": {"tags": ["attention", rule.name]},
     }

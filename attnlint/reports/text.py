@@ -38,6 +38,14 @@ class Style:
         return self.paint(text, "1;34")
 
 
+def painted(line: str) -> str:
+    """A row of a unified diff in the colours that such rows have elsewhere."""
+    for start, code in (("--- ", "1"), ("+++ ", "1"), ("@@", "36"), ("-", "31"), ("+", "32")):
+        if line.startswith(start):
+            return Style(True).paint(line.removesuffix("\n"), code) + "\n" * line.endswith("\n")
+    return line
+
+
 def where(path: str, cell: int | None, row: int, column: int) -> str:
     """`path:row:column`, with the cell between where there is one."""
     shown = visible(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 
@@ -159,6 +160,16 @@ def test_diff_writes_nothing_and_prints_what_would_change(attnlint, tmp_path):
     assert path.read_text() == IDLE
     path.write_text(PLAIN)
     assert attnlint("model.py", "--diff").status == 0
+
+
+def test_a_diff_is_coloured_where_colours_are_wanted_and_is_a_patch_elsewhere(attnlint, tmp_path):
+    (tmp_path / "model.py").write_text(FAULTY)
+    plain = attnlint("model.py", "--diff", "--unsafe-fixes").out
+    coloured = attnlint("model.py", "--diff", "--unsafe-fixes", "--color", "always").out
+    assert "\x1b[31m-        weights" in coloured and "\x1b[32m+        weights" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain != coloured
+    attnlint("model.py", "--diff", "--unsafe-fixes", "--color", "always", "--output-file", "fix.patch")
+    assert (tmp_path / "fix.patch").read_text() == plain
 
 
 def test_exit_non_zero_on_fix(attnlint, tmp_path):

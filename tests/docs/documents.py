@@ -34,6 +34,6 @@ def blocks(path: Path, *languages: str) -> list[Block]:
     found = []
     for match in _BLOCK.finditer(text):
         indent = len(match["indent"])
-        body = "".join(line[indent:] if line[:indent].isspace() else line for line in match["body"].splitlines(keepends=True))
+        body = "".join(line[indent:] if line.strip() else "\n" for line in match["body"].splitlines(keepends=True))
         found.append(Block(path, match["language"], body, text[: match.start()].count("\n") + 2))
     return [block for block in found if block.language in languages]

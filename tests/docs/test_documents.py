@@ -145,26 +145,6 @@ def test_the_declarations_of_the_page_on_false_alarms_run(tmp_path: Path) -> Non
     assert done.stdout.split() == ["1.0", str(1 / 64)]
 
 
-def test_how_to_add_a_rule_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (block,) = [one for one in blocks(CONTRIBUTING, "python") if "class ShoutingQuery" in one.text]
-    module = block.text.splitlines()[0].removeprefix("# rules/")
-    (tmp_path / module).write_text(block.text, encoding="utf-8")
-    (tmp_path / "attnlint.toml").write_text(f'plugins = ["{Path(module).stem}"]\n', encoding="utf-8")
-    example, instead = re.findall(r"    ```python\n(.*?)    ```", block.text, re.DOTALL)
-    for name, text in {"example.py": example, "instead.py": instead}.items():
-        (tmp_path / name).write_text(re.sub(r"^    ", "", text, flags=re.MULTILINE), encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    shown = commands(CONTRIBUTING)
-    assert len(shown) == 2
-    outputs = [call(shlex.split(command), tmp_path) for command in shown]
-    assert outputs[0].stdout.startswith("# shouting-query (ATT901)"), outputs[0].stderr
-    assert outputs[1].returncode == 1 and "ATT901 shouting-query: the query is named `Q`" in outputs[1].stdout, (
-        outputs[1].stdout + outputs[1].stderr
-    )
-    silent = call(shlex.split(shown[1].replace("example.py", "instead.py")), tmp_path)
-    assert (silent.returncode, silent.stdout.count("ATT901")) == (0, 0)
-
-
 @pytest.mark.parametrize(
     "path", [README, CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "rules" / "index.md"], ids=lambda path: path.name
 )
