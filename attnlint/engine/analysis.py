@@ -15,7 +15,7 @@ from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope, Statement, Unit
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.state import BudgetExceeded, Frame
-from attnlint.engine.values import Argument, ClassValue, Function, Instance, Items, Leaf, ShapeOf, Sum, Tensor, Value
+from attnlint.engine.values import Argument, ClassValue, Function, Instance, Items, Leaf, ShapeOf, Sum, Tensor, Value, condition_text
 
 # words of a definition that may hold a site itself
 HOLDS = re.compile(
@@ -24,7 +24,10 @@ HOLDS = re.compile(
     re.I,
 )
 # a call in a module-level script that may be a site
-_APPLIES = re.compile(r"(softmax|scaled_dot_product|flash_attn|flash_attention|efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|\bexp)\w*\(", re.I)
+_APPLIES = re.compile(
+    r"(softmax|scaled_dot_product|flash_attn|flash_attention|efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|\bexp)\w*\(",
+    re.I,
+)
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
 _NO_ATTENTION = re.compile(r"mask(?!ed)|kwargs|config|output", re.I)  # what speaks of attention and is none
@@ -322,7 +325,7 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
             and decided
             and all(site.verdict in ("correct", "intended") for site in decided)
         ):
-            kept += _distinct(decided)
+            kept += _distinct([*decided, *(site for site in alone_decided if _by_default(site))])
             continue
         kept += _distinct(
             [
@@ -331,6 +334,15 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
             ]
         )
     return kept
+
+
+def _by_default(site: AttentionSite) -> bool:
+    """A fault where no scale is given, made of the summed width alone (`if scale is None: scale = 1 / d`): no caller mends it."""
+    if site.verdict != "faulty" or site.ratio is None or site.contraction is None or site.record.function is None:
+        return False
+    unset = {f"{parameter.name.value} is None" for parameter in site.record.function.node.params.params}
+    given_none = any(truth and condition_text(text) in unset for text, truth in site.record.path)
+    return given_none and bool(site.ratio.powers) and set(site.ratio.symbols) <= set(site.contraction.symbols)
 
 
 def _distinct(sites: list[AttentionSite]) -> list[AttentionSite]:

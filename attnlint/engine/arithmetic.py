@@ -48,8 +48,9 @@ SCALAR_NAME = re.compile(
 )
 # how a mask was made: kept through comparisons
 PRUNED = "of the weights"  # a mask made of the attention weights themselves
+BROKEN = "not finite"  # where a tensor is NaN or infinite: a repair, no mask
 RANDOM = frozenset({"rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
-MASK_NOTES = RANDOM | {"triangle", PRUNED}
+MASK_NOTES = RANDOM | {"triangle", PRUNED, BROKEN}
 _ROTARY_NAME = re.compile(r"cos|sin$|sine|freq|rotary", re.I)
 MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
@@ -175,6 +176,7 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
             (tensor.notes & MASK_NOTES)
             | polarity.of_comparison(operator, a, b)
             | ({PRUNED} if isinstance(tensor.content, Weights) else frozenset())
+            | ({BROKEN} if isinstance(a, Tensor) and isinstance(b, Tensor) and a.content is b.content else frozenset())  # x != x
         )
         return Tensor(tensor.shape, Leaf("constant", key), name=tensor.name, dtype="bool", history=tensor.history, notes=notes)
     if isinstance(a, Scalar) and isinstance(b, Scalar):

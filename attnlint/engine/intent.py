@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attnlint.engine.values import Leaf, Tensor
+from attnlint.engine.values import Leaf, Tensor, condition_text
 
 if TYPE_CHECKING:
     from attnlint.engine.sites import AttentionSite
@@ -43,8 +43,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     """The reason why an unscaled product is meant, or None."""
     record = site.record
     for text, truth in record.path:
-        if not truth and _SWITCH.search(text.split("\x00")[0]):
-            return f"the switch `{text.split(chr(0))[0]}` leaves the scale out"
+        if not truth and _SWITCH.search(condition := condition_text(text)):
+            return f"the switch `{condition}` leaves the scale out"
     if "recurrent" in kinds:
         return "states of a recurrent network are attended to, as in Luong's attention"
     value = record.value

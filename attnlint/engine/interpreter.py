@@ -58,6 +58,8 @@ _TENSOR_KEEPING = re.compile(
     re.I,
 )
 _ATTENTION = re.compile(r"attention|attn|flash|sdpa", re.I)
+_SOFTMAX = re.compile(r"^_?(stable_|masked_|safe_)?softmax$", re.I)
+_MASKING = re.compile(r"(add|apply|maybe|fill|with)_\w*mask|masked?_(fill|scores|logits|out|attn|attention)", re.I)
 _CACHE_UPDATE = ("update", "append", "update_cache", "concat_cache")
 
 
@@ -334,15 +336,23 @@ class Interpreter(Statements):
         if _ROTARY.search(name) or name in _CACHE_UPDATE:
             # rotary embeddings and caches hand their tensors back, turned or lengthened
             notes = {"handed back"} if name in _CACHE_UPDATE else set()
+            held = [
+                self.as_tensor(value) if isinstance(value, (Argument, Unknown)) else value for value in arguments
+            ]  # a key may come from a cache
+            given = [value for value in held if isinstance(value, Tensor)] if name not in _CACHE_UPDATE else operands
             turned = [
-                tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes)
-                for tensor in operands[:2]
+                tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes) for tensor in given[:2]
             ]
             named = [tensor for tensor in turned if not re.search(r"cos|sin|freq|pos", tensor.name or "")]
             if named:
                 if name in _CACHE_UPDATE or len(named) > 1:
                     return Items(tuple(self._lengthened(tensor) if name in _CACHE_UPDATE else tensor for tensor in named))
                 return named[0]
+        if _SOFTMAX.search(name):
+            return self._softmax_by_name(arguments, keywords, node)
+        logits = next((tensor for tensor in operands if arithmetic.interest(tensor.content) >= 2), None)
+        if _MASKING.search(name) and logits is not None and isinstance(logits.content, (Product, Sum)):
+            return tensors.then(self, logits, node)  # masks change neither shape nor scale
         if _TENSOR_KEEPING.search(name) and operands:
             return tensors.then(self, operands[0], node)
         interface = self._interface(name, arguments, keywords, node)
@@ -352,6 +362,15 @@ class Interpreter(Statements):
         if main is not None and len(operands) <= 2 and isinstance(main.content, (Weights, Output)):
             return tensors.then(self, main, node)
         return self.opaque_tensor(reason, name=None, node=node)
+
+    def _softmax_by_name(self, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
+        """A softmax that is imported from outside the tree is one by its name."""
+        logits = next((keywords[key] for key in ("logits", "input", "inputs", "x", "scores") if key in keywords), None)
+        axis = next((keywords[key] for key in ("axis", "dim") if key in keywords), Scalar(Monomial.number(-1)))
+        given = arguments[0] if arguments else logits
+        if given is None:
+            return self.opaque_tensor("a softmax without logits", node=node)
+        return self.call_operation("tensorflow.nn.softmax", [given, axis], {}, node)
 
     def _lengthened(self, tensor: Tensor) -> Tensor:
         return tensor

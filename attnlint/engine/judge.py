@@ -15,7 +15,20 @@ from attnlint.engine.arithmetic import is_mask
 from attnlint.engine.powers import misread
 from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
 from attnlint.engine.tensors import main_term, others_of, products_of
-from attnlint.engine.values import Concat, Elementwise, Factor, Leaf, Output, Product, Scalar, Sum, Tensor, Weights, scale_of
+from attnlint.engine.values import (
+    Concat,
+    Elementwise,
+    Factor,
+    Leaf,
+    Output,
+    Product,
+    Scalar,
+    Sum,
+    Tensor,
+    Weights,
+    condition_text,
+    scale_of,
+)
 
 QUERY_NAME = re.compile(r"(^|_)(q|qs|qh|wq|xq|query|queries|quer\w*|theta|q\w{0,3}|\w*_q|\w*query\w*)$", re.I)
 KEY_NAME = re.compile(r"(^|_)(k|ks|kh|wk|xk|key|keys|phi|k\w{0,3}|\w*_k|\w*key\w*)$", re.I)
@@ -231,7 +244,7 @@ def path_text(record: SiteRecord) -> str | None:
     """The conditions of a path, readable: `self.scale is set, not fused`."""
     parts = []
     for text, truth in sorted(record.path):
-        shown = text.split("\x00")[0]
+        shown = condition_text(text)
         if len(shown) > 60:
             shown = shown[:57] + "…"
         parts.append(shown if truth else f"not ({shown})" if " " in shown else f"not {shown}")
@@ -294,7 +307,8 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         return
     opaque = [symbol for symbol in ratio.symbols if symbol.kind == OPAQUE]
     reasons = [one.reason for one in contents if isinstance(one, Leaf) and one.kind == "opaque" and one.reason]
-    free = {symbol for symbol in ratio.symbols if _free(symbol, record)}
+    sizes = record.facts.normalise(site.contraction).symbols
+    free = {symbol for symbol in ratio.symbols if _free(symbol, record) and symbol not in sizes}
     if free and not opaque:
         rest = _without(ratio, free)
         _configured(site, free, rest)

@@ -247,6 +247,8 @@ def boolean(engine: Interpreter, call: Call) -> Value:
     if operator is not None:
         notes = polarity.of_comparison(operator, tensor, call.values.get("other", NONE))
     kept = (notes & polarity.NOTES) | (tensor.notes & arithmetic.MASK_NOTES)
+    if call.name.replace("_", "") in ("isnan", "isinf", "isfinite"):
+        kept |= {arithmetic.BROKEN}
     return Tensor(tensor.shape, Leaf("constant", engine.fresh("mask")), name=tensor.name, dtype="bool", history=tensor.history, notes=kept)
 
 

@@ -1,11 +1,13 @@
 """Which way a 0/1 mask points: whether it is 1 (or True) where a query may look, or where it may not.
 
-The knowledge is a note of the tensor: `true:past` (a lower triangle), `true:future` (an upper one), `true:kept` (positions before a
-length), `true:padding` (those behind it).
+The knowledge is a note of the tensor: `true:past` (a lower triangle with its diagonal), `true:future` (an upper one without),
+`true:kept` (positions before a length), `true:padding` (those behind it). Triangles with the diagonal on the other side, `true:before`
+and `true:onward`, prove nothing: who looks at itself and ahead reads backwards on purpose, and no row is left without a key.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from attnlint.engine.values import Bool, Scalar, Tensor, Value
@@ -14,9 +16,11 @@ if TYPE_CHECKING:
     from attnlint.engine.axes import Shape
 
 PAST, FUTURE, KEPT, PADDING = "true:past", "true:future", "true:kept", "true:padding"
+BEFORE, ONWARD = "true:before", "true:onward"
 LOOKS, HIDES = frozenset({PAST, KEPT}), frozenset({FUTURE, PADDING})
-NOTES = LOOKS | HIDES
-_OPPOSITE = {PAST: FUTURE, FUTURE: PAST, KEPT: PADDING, PADDING: KEPT}
+NOTES = LOOKS | HIDES | {BEFORE, ONWARD}
+_OPPOSITE = {PAST: FUTURE, FUTURE: PAST, KEPT: PADDING, PADDING: KEPT, BEFORE: ONWARD, ONWARD: BEFORE}
+_LENGTH = re.compile(r"len|size|count|num|valid|end$|^n(_|$)", re.I)
 _MIRRORED = {"LessThan": "GreaterThan", "GreaterThan": "LessThan", "LessThanEqual": "GreaterThanEqual", "GreaterThanEqual": "LessThanEqual"}
 
 
@@ -33,9 +37,9 @@ def without(notes: frozenset[str]) -> frozenset[str]:
 def of_triangle(name: str, diagonal: int | None) -> frozenset[str]:
     """`tril` keeps what is not in the future, `triu` what is not in the past, up to the diagonal."""
     if name.startswith("tril") and diagonal is not None and diagonal <= 0:
-        return frozenset({PAST})
+        return frozenset({PAST if diagonal == 0 else BEFORE})
     if name.startswith("triu") and diagonal is not None and diagonal >= 0:
-        return frozenset({FUTURE})
+        return frozenset({FUTURE if diagonal > 0 else ONWARD})
     return frozenset()
 
 
@@ -58,7 +62,8 @@ def of_comparison(operator: str, a: Value, b: Value) -> frozenset[str]:
             return frozenset()
         if not rows:
             operator = _MIRRORED.get(operator, operator)
-        return frozenset({PAST} if operator.startswith("Greater") else {FUTURE} if operator.startswith("Less") else ())
+        points = {"GreaterThanEqual": PAST, "GreaterThan": BEFORE, "LessThan": FUTURE, "LessThanEqual": ONWARD}
+        return frozenset({points[operator]} if operator in points else ())
     if "arange" in a.notes:
         return _of_length(operator)
     if "arange" in b.notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import libcst as cst
 
@@ -60,10 +61,11 @@ class Statements(Calls):
     def execute(self, node: cst.CSTNode) -> None:
         self.step()
         if isinstance(node, cst.SimpleStatementLine):
+            commented = node.trailing_whitespace.comment is not None or any(line.comment for line in node.leading_lines)
             for small in node.body:
                 if self.frame.dead:
                     return
-                self._small(small)
+                self._small(small, commented)
         elif isinstance(node, cst.If):
             self._if(node)
         elif isinstance(node, (cst.For, cst.While)):
@@ -95,9 +97,12 @@ class Statements(Calls):
 
     # --- simple statements
 
-    def _small(self, node: cst.CSTNode) -> None:
+    def _small(self, node: cst.CSTNode, commented: bool = False) -> None:
         if isinstance(node, cst.Assign):
             value = self.evaluate(node.value)
+            if isinstance(value, Scalar) and value.written_one and self.frame.function is not None and not commented:
+                # a 1 that is computed with says that it is meant as a constant, a default, an argument, or with a comment that says why
+                value = replace(value, written_one=False)
             for target in node.targets:
                 self.assign_target(target.target, value, node.value)
         elif isinstance(node, cst.AnnAssign):

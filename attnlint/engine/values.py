@@ -6,6 +6,7 @@ of two tensors, a sum of terms, or the weights of an attention site. `Choice` ho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -368,6 +369,16 @@ def combine_paths(a: Path, b: Path) -> Path | None:
     if any((text, not truth) in a for text, truth in b):
         return None
     return a | b
+
+
+_TESTED = re.compile(r" (is|==|in) .*$", re.DOTALL)
+
+
+def condition_text(key: str) -> str:
+    """A condition of a path as it is written, without the activation that its key names."""
+    name, marked, rest = key.partition("\x00")
+    tested = _TESTED.search(rest) if marked else None
+    return name + (tested[0] if tested else "")
 
 
 def options_of(value: Value) -> tuple[tuple[Path, Value], ...]:

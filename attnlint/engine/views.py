@@ -70,7 +70,7 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
     if not shape.axes and len(sizes) >= 4 and sizes[-1] is None:
         shape = materialise(shape, 1)
     if shape.axes and (_is_batch(sizes[0]) or _is_batch_of_heads(sizes)):
-        ranked = with_rank(shape, _usual_rank(shape))
+        ranked = with_rank(shape, 2 if _is_of_features(shape, sizes[1:]) else _usual_rank(shape))
         found = _closed(ranked, sizes, facts)
         # more than batch, sequence and features is a guess, and proves nothing
         return found if found is None or len(ranked.axes) <= 3 else Reshaped(found.shape)
@@ -95,6 +95,20 @@ def _is_batch_of_heads(sizes: Sequence[Monomial | None]) -> bool:
         return False
     places = [(symbol, exponent) for symbol, exponent in sizes[0].powers if symbol.kind == AXIS]
     return len(places) == 1 and places[0][0].key.endswith("[0]") and places[0][1] == 1 and vague(sizes[0]) == 1 and len(sizes[0].powers) > 1
+
+
+def _is_of_features(shape: Shape, sizes: Sequence[Monomial | None]) -> bool:
+    """Whether the features alone are cut into what stands behind the batch: `(n, 3 · d)` into `(n, 3, heads, -1)` has no sequence."""
+    known = [size for size in sizes if size is not None]
+    return (
+        len(shape.axes) == 1
+        and len(known) > 1
+        and None not in sizes[:-1]
+        and known[0].is_number
+        and not known[0].is_one
+        and known[0].divides(Monomial(shape.axes[0].size.coefficient))
+        and not any(_is_position(size) for size in known)
+    )
 
 
 def _usual_rank(shape: Shape) -> int:

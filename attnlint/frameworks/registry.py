@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 
 from attnlint.engine.operations import Op
@@ -79,7 +80,12 @@ class Registry:
         for prefix, target in self.renames.items():
             if dotted == prefix or dotted.startswith(prefix + "."):
                 return target + dotted[len(prefix) :]
+        if dotted.startswith(".") and (found := _HANDED_ON.search(dotted)) is not None:
+            return self.canonical(found["name"])
         return dotted
 
+
+# a framework that a package's own module hands on: `from ..compat import keras`
+_HANDED_ON = re.compile(r"\.(?P<name>(?:keras|torch|tensorflow|numpy|jax)\..+)$")
 
 REGISTRY = Registry(_tables())
