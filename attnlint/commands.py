@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from attnlint import session
@@ -50,11 +50,9 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
         count = baseline.write(settings.baseline, run.diagnostics, work.judged())
         _say(settings, f"wrote {count} finding{_s(count)} to {settings.baseline}")
         return _status(work, run, 0)
-    from attnlint import confirming
-
     known = _without_known(settings, work, run)
     if options.confirm:
-        run.diagnostics = confirming.confirm(run.diagnostics, print_warning if settings.verbose else None)
+        _confirm(settings, run, print_warning if settings.verbose else None)
     if options.add_ignore is not None:
         return _add_ignores(options, settings, work, run)
     fixed = 0
@@ -69,7 +67,7 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
             run.refused = before.refused
             known = _without_known(settings, work, run)
             if options.confirm:
-                run.diagnostics = confirming.confirm(run.diagnostics)
+                _confirm(settings, run, None)
     _complain(run, work.found, settings)
     from attnlint import reports
 
@@ -89,6 +87,17 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
 
         timing.report(run, work)
     return _status(work, run, 1 if run.diagnostics or (fixed and settings.exit_non_zero_on_fix) else 0)
+
+
+def _confirm(settings: Settings, run: Run, tell: Callable[[str], None] | None) -> None:
+    """Runs the code of every finding, which takes seconds each: two are enough to show how far it is."""
+    from attnlint import confirming
+
+    progress = Progress(len(run.diagnostics), not settings.quiet, "findings", 2)
+    try:
+        run.diagnostics = confirming.confirm(run.diagnostics, tell, progress)
+    finally:
+        progress.close()
 
 
 def _status(work: Work, run: Run, otherwise: int) -> int:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from attnlint.config import ConfigError
+from attnlint.progress import Progress
 from attnlint.session import Diagnostic
 
 
-def confirm(diagnostics: Sequence[Diagnostic], tell: Callable[[str], None] | None = None) -> list[Diagnostic]:
+def confirm(diagnostics: Sequence[Diagnostic], tell: Callable[[str], None] | None, progress: Progress) -> list[Diagnostic]:
     """The findings with what their confirmation says; those that the measurement refutes are withdrawn, and `tell` is told of each.
 
-    Raises ConfigError where the confirmation is not installed.
+    `progress` counts the findings. Raises ConfigError where the confirmation is not installed.
     """
     try:
         from attnlint.confirm import confirm_finding
@@ -20,6 +21,7 @@ def confirm(diagnostics: Sequence[Diagnostic], tell: Callable[[str], None] | Non
         raise ConfigError(f"--confirm is not available here ({error}); install it with: pip install 'attnlint[probe]'") from None
     confirmed = []
     for one in diagnostics:
+        progress.step()
         if one.finding.site is None:
             confirmed.append(one)
             continue

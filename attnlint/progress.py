@@ -11,13 +11,14 @@ EVERY = 0.1
 
 
 class Progress:
-    """Counts files; draws on standard error where that is a terminal and there is enough to wait for."""
+    """Counts what is done; draws on standard error where that is a terminal and there is enough to wait for (`many` of them)."""
 
-    def __init__(self, total: int, wanted: bool) -> None:
+    def __init__(self, total: int, wanted: bool, what: str = "files", many: int = MANY) -> None:
         self._total = total
+        self._what = what
         self._done = 0
         self._drawn = 0.0
-        self._active = wanted and total >= MANY and sys.stderr.isatty()
+        self._active = wanted and total >= many and sys.stderr.isatty()
         self._started = time.monotonic()
 
     def step(self) -> None:
@@ -28,7 +29,7 @@ class Progress:
         if now - self._drawn >= EVERY and now - self._started >= EVERY:
             self._drawn = now
             filled = WIDTH * self._done // self._total
-            sys.stderr.write(f"\r[{'#' * filled}{'.' * (WIDTH - filled)}] {self._done}/{self._total} files")
+            sys.stderr.write(f"\r[{'#' * filled}{'.' * (WIDTH - filled)}] {self._done}/{self._total} {self._what}")
             sys.stderr.flush()
 
     def close(self) -> None:

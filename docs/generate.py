@@ -12,6 +12,7 @@ import json
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def between(text: str, name: str, content: str) -> str:
     """The text with what stands between the markers of `name` replaced. Raises ValueError where they are missing."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     if begin not in text or end not in text:
-        raise ValueError(f"README.md: put the lines `{begin}` and `{end}` where the generated part belongs")
+        raise ValueError(f"put the lines `{begin}` and `{end}` where the generated part belongs")
     head, rest = text.split(begin, 1)
     return f"{head}{begin}\n{content.rstrip()}\n{end}{rest.split(end, 1)[1]}"
 
@@ -172,6 +173,19 @@ def terminal(command: str) -> str:
     return run([*arguments, "--isolated", "--no-cache", "--color", "always"])
 
 
+def probe_page() -> str:
+    """The page of the probe with what its first program prints."""
+    page = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
+    program = page.partition("```python\n")[2].partition("```")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve() / "model.py"
+        path.write_text(program, encoding="utf-8")
+        command = [sys.executable, path.name]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=path.parent, check=True)
+        shown = done.stdout.replace(f"{path.parent}/", "")
+    return between(page, "fault", f"```text\n{shown.rstrip()}\n```")
+
+
 def pages(confirm: bool = False) -> dict[Path, str]:
     """Every generated file with what belongs in it. attnlint's own rules only, whatever else is installed."""
     known = tuple(rule for rule in rules() if rule.code.startswith("ATT"))
@@ -186,6 +200,7 @@ def pages(confirm: bool = False) -> dict[Path, str]:
         docs / "settings.schema.json": schema(),
         README: readme(known, confirm),
         **drawn,
+        **({docs / "probe.md": probe_page()} if confirm else {}),
     }
 
 
@@ -193,7 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Write or check. Returns 1 where `--check` finds a file out of date."""
     parser = argparse.ArgumentParser(description="Writes the generated documentation.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    parser.add_argument("--confirm", action="store_true", help="also run the measurement that README shows (needs PyTorch)")
+    parser.add_argument("--confirm", action="store_true", help="also run what README and docs/probe.md show measured (needs PyTorch)")
     options = parser.parse_args(arguments)
     check = options.check
     for module, package in ((measure, "PyTorch and NumPy"), (picture, "rich")):
