@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str]) -> int:
     """Exit status: 0 nothing is found faulty, 1 a finding stands (confirmed or not), 2 the work could not be done."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().parse_args(list(arguments))
     if options.fixed and len(options.targets) != 1:
         raise ConfigError("attnlint confirm: --fixed compares one FILE; give one target")
     limits = Limits(options.timeout, options.memory)
@@ -61,22 +61,22 @@ class Row:
         return f"{self.path}{cell}:{place.row}:{place.column}"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
         prog="attnlint confirm",
         description="Run a finding's code beside a float64 reference attention, before and after its fix, in a process with limits.",
         epilog="Exit status: 0 nothing is found faulty, 1 a finding stands, 2 the work could not be done.",
         allow_abbrev=False,
     )
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help="FILE, FILE:LINE or FILE::Class.method")
-    parser.add_argument("--fixed", metavar="FILE", help="compare with this file instead of the finding's own fix")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page with plots that stands alone")
-    parser.add_argument("--output-format", choices=("full", "json"), default="full", help="how confirmations are printed")
-    parser.add_argument(
+    made.add_argument("targets", nargs="+", metavar="TARGET", help="FILE, FILE:LINE or FILE::Class.method")
+    made.add_argument("--fixed", metavar="FILE", help="compare with this file instead of the finding's own fix")
+    made.add_argument("--report", metavar="FILE.html", help="write a page with plots that stands alone")
+    made.add_argument("--output-format", choices=("full", "json"), default="full", help="how confirmations are printed")
+    made.add_argument(
         "--timeout", type=_positive, default=Limits.seconds, metavar="SECONDS", help="time for one finding (default: %(default)g)"
     )
-    parser.add_argument("--memory", type=_whole, default=Limits.memory, metavar="MIB", help="memory for one finding (default: %(default)s)")
-    return parser
+    made.add_argument("--memory", type=_whole, default=Limits.memory, metavar="MIB", help="memory for one finding (default: %(default)s)")
+    return made
 
 
 def _positive(text: str) -> float:
@@ -130,7 +130,7 @@ def _confirm_target(text: str, fixed: str | None, limits: Limits, fine: list[str
     chosen = [f for f in findings if _matches(f, document, line, name)]
     if not chosen and (line is not None or name is not None):
         sites = [s for s in outcome.result.sites if os.path.abspath(s.filename) == absolute and _is_site(s, document, line, name)]
-        if sites:
+        if sites and all(s.verdict != "faulty" for s in sites):
             readings = dict.fromkeys(s.verdict + (f" ({s.reason})" if s.reason else "") for s in sites)
             fine.append(f"{text}: nothing to confirm: the linter reports nothing here; it reads the scale as {', '.join(readings)}")
             return []

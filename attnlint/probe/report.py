@@ -160,7 +160,7 @@ class Report:
             raise RuntimeError("a site without a run")
         means: dict[str, Any] = {name: (values[0] / values[1] if values[1] else None) for name, values in group.sums.items()}
         note = site.note
-        if len(group.head_dims) > 1 and len(group.lengths) > 1 and len(group.head_dims) == len(group.lengths):
+        if group.module and len(group.head_dims) > 1 and len(group.lengths) == 1:
             note = "; ".join(
                 filter(None, [note, f"the contraction changes with the sequence ({_listed(group.head_dims)}): channel attention"])
             )
@@ -310,8 +310,13 @@ def _listed(values: dict[int, None]) -> str:
     return ", ".join(str(v) for v in values)
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in values.items()}
+def _plain(value: Any) -> Any:
+    """As JSON has it: null for a number that is none."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _add(group: _Group, run: Run, verdict: Verdict, error: float | None) -> None:

@@ -533,6 +533,31 @@ def test_html(report, tmp_path):
     assert "<svg" not in without.to_html() and "keep_samples" in without.to_html()
 
 
+def test_json_has_no_number_that_json_has_not(x):
+    with probe.watch() as made:
+        (x @ x.mT / 0.0).softmax(-1) @ x
+    document = json.loads(made.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert document["sites"][0]["scale"] is None
+
+
+def test_the_plots_show_what_softmax_saw():
+    """A row for each query and a column for each key; the logits less their row's mean."""
+    torch.manual_seed(0)
+    q, k = torch.randn(1, 5, 8), torch.randn(1, 9, 8)
+    with probe.watch(keep_samples=True) as made:
+        weights = (q @ k.mT + 100 * torch.arange(5.0)[:, None]).softmax(-1)
+        weights @ k
+    page, samples = made.to_html(), made.sites[0].samples
+    logits = samples.logits - samples.logits.mean(-1, keepdims=True)
+    assert f"standard deviation {logits.std():.3g}<" in page
+    width, height, drawn = re.search(r'viewBox="0 0 (\d+) (\d+)"[^>]*><title>map of the weights</title>(.*?)</svg>', page).groups()
+    cell = int(width) // 9
+    assert int(height) == 5 * cell
+    squares = {(int(x), int(y)): int(red) for x, y, red in re.findall(r'x="(\d+)" y="(\d+)"[^>]*fill="rgb\((\d+),', drawn)}
+    brightest = [max(range(9), key=lambda j, i=i: squares[j * cell, i * cell]) for i in range(5)]
+    assert brightest == weights[0].argmax(-1).tolist()
+
+
 def test_figures_are_those_of_the_reference(x):
     from attnlint import reference
 

@@ -41,6 +41,8 @@ def test_module(case, grad):
     if case.regressed and site.kind not in ("not-affine", "multiplicative-mask") and site.status != "skipped" and "kernel" not in site.note:
         assert site.slope == pytest.approx(site.scale, rel=1e-3), site.note
         assert site.r_squared > 0.999
+        assert "the values decide" not in site.note, "a factor on the way was not seen"
+        assert ("pieces" in site.note) == (case.name in ("RopeWrittenInPlace", "StaticCache"))
     if case.status == "fault":
         with pytest.raises(probe.AttentionFault, match=case.kind):
             report.raise_for_faults()

@@ -213,6 +213,15 @@ class IndexedMask(Base):
 
 
 @case()
+class MaskByIndices(Base):
+    def attend(self, q, k, v):
+        scores = q @ k.mT / math.sqrt(D)
+        row, column = torch.triu_indices(T, T, 1)
+        scores[..., row, column] = -1e9
+        return scores.softmax(-1) @ v
+
+
+@case()
 class SlicedMask(Base):
     def attend(self, q, k, v):
         scores = q @ k.mT / math.sqrt(D)
@@ -354,6 +363,13 @@ class GroupedQueriesRepeat(Base):
 class GroupedQueriesExpand(Base):
     def attend(self, q, k, v):
         k, v = (t[:, :1, None].expand(B, 1, H, T, D).reshape(B, H, T, D) for t in (k * D**-0.5, v))
+        return (q @ k.mT).softmax(-1) @ v
+
+
+@case()
+class GroupedScaledKeysRepeat(Base):
+    def attend(self, q, k, v):
+        k, v = (k * D**-0.5)[:, :1].repeat(1, H, 1, 1), v[:, :1].repeat_interleave(H, 1)
         return (q @ k.mT).softmax(-1) @ v
 
 
@@ -554,6 +570,18 @@ class QueryKeyNorm(Base):
         return (self.qn(q) @ self.kn(k).mT * D**-0.5).softmax(-1) @ v
 
 
+@case(ratio=D**0.5, status="skipped")
+class QueryKeyNormUnscaled(QueryKeyNorm):
+    def attend(self, q, k, v):
+        return (self.qn(q) @ self.kn(k).mT).softmax(-1) @ v
+
+
+@case(ratio=2 * D**0.5, status="skipped")
+class QueryKeyLayerNorm(Base):
+    def attend(self, q, k, v):
+        return (F.layer_norm(q, (D,)) @ F.layer_norm(k, (D,)).mT * 2).softmax(-1) @ v
+
+
 @case(ratio=10 * D**0.5, status="skipped")
 class CosineFixed(Base):
     def attend(self, q, k, v):
@@ -702,6 +730,22 @@ class MaskedAgainHarmlessly(Base):
 class Renormalised(Base):
     def attend(self, q, k, v):
         w = (q @ k.mT * D**-0.5).softmax(-1) * causal()
+        return (w / w.sum(-1, keepdim=True)) @ v
+
+
+@case()
+class RenormalisedAfterAFactor(Base):
+    """A factor on the weights that their own sum takes out again."""
+
+    def attend(self, q, k, v):
+        w = (q @ k.mT * D**-0.5).softmax(-1) * D**-0.5
+        return (w / w.sum(-1, keepdim=True)) @ v
+
+
+@case()
+class RenormalisedFill(Base):
+    def attend(self, q, k, v):
+        w = (q @ k.mT * D**-0.5).softmax(-1).masked_fill(~causal(), 0.0)
         return (w / w.sum(-1, keepdim=True)) @ v
 
 
@@ -956,6 +1000,22 @@ class LinearAttention(nn.Module):
     def forward(self, x):
         q, k = x.softmax(-1), x.softmax(1)
         return q @ (k.mT @ x)
+
+
+@silent
+class AnotherAxis(nn.Module):
+    """The sum with the values is not over the axis of softmax."""
+
+    def forward(self, x):
+        return (x @ x.mT / C**0.5).softmax(1) @ x
+
+
+@silent
+class OneFeature(nn.Module):
+    """Products of single numbers: positions and masks are made so."""
+
+    def forward(self, x):
+        return (x[..., :1] @ x[..., :1].mT).softmax(-1) @ x
 
 
 @silent
