@@ -108,9 +108,7 @@ class Analysis:
             top = record.qualname.split(".")[0]
             if top:
                 names.add(top)
-            for chain in record.call_chain:
-                if chain:
-                    names.add(chain.split(".")[0])
+            names.update(caller.split(".")[0] for caller in chain if caller)
         return names
 
     def _silent_helpers(self, direct: list[Statement], texts: dict[int, str]) -> set[str]:
@@ -307,7 +305,8 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         key = (id(softmax.node) if softmax is not None else 0, id(product.node) if product is not None else 0)
         groups.setdefault(key, []).append(site)
     kept: list[AttentionSite] = []
-    for group in groups.values():
+    for found in groups.values():
+        group = [site for site in found if site.verdict != "faulty" or not _refuted(site, found)]
         for site in group:
             site.others = tuple(other for other in group if other is not site)
         alone = [site for site in group if site.record.standalone]
@@ -330,10 +329,32 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         kept += _distinct(
             [
                 *alone_decided,
-                *(site for site in decided if site.verdict == "faulty" and not any(a.verdict == "faulty" for a in alone_decided)),
+                *(
+                    site
+                    for site in decided
+                    if site.verdict in ("faulty", "correct") and all(other.verdict != site.verdict for other in alone_decided)
+                ),
             ]
         )
     return kept
+
+
+def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
+    """Whether nearer callers, who leave nothing open, prove the place right under conditions that hold on the path of the fault."""
+    chain = fault.record.call_chain
+    conditions = _conditions(fault)
+    return any(
+        site.verdict == "correct"
+        and len(site.record.call_chain) < len(chain)
+        and site.record.call_chain == chain[len(chain) - len(site.record.call_chain) :]
+        and _conditions(site) <= conditions
+        and not is_open(site.record)
+        for site in group
+    )
+
+
+def _conditions(site: AttentionSite) -> set[tuple[str, bool]]:
+    return {(condition_text(text), truth) for text, truth in site.record.path}
 
 
 def _by_default(site: AttentionSite) -> bool:

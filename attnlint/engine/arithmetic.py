@@ -317,6 +317,8 @@ def _product(
     other_node: cst.CSTNode | None,
 ) -> Value:
     """`tensor * other` or `tensor / other`."""
+    if tensor.dtype == "complex" and not isinstance(other, (Scalar, Bool)):  # pairs of features, turned in the complex plane
+        return tensors.then(engine, tensor, node, dtype=tensor.dtype)
     if isinstance(other, Argument) and _looks_scalar(engine, other):
         scalar = engine.as_scalar(other)
         return scaled(engine, tensor, scalar, node, other_node, division) if scalar is not None else tensor
@@ -392,7 +394,7 @@ def interest(content: Content) -> int:
 
 def is_mask(tensor: Tensor) -> bool:
     """A 0/1 tensor: boolean by construction, or an argument that is called a mask."""
-    if tensor.dtype == "bool" or (tensor.notes & polarity.NOTES and tensor.notes & {"ones", "ones_like"} and not tensor.factors):
+    if tensor.dtype == "bool" or polarity.is_zero_one(tensor):
         return True
     leaf = tensor.content
     if isinstance(leaf, Leaf) and leaf.kind in ("argument", "opaque", "buffer", "constant"):
@@ -455,6 +457,8 @@ def total(
         return tensor.but(notes=polarity.flipped(tensor.notes) if tensor is right and minus else polarity.without(tensor.notes))
     if not isinstance(left, Tensor) and minus:
         return scaled(engine, tensor, Scalar(Monomial.number(-1)), node, None, False)
+    if "arange" in tensor.notes:  # positions moved by a number are positions of something else
+        return tensor.but(notes=tensor.notes - {"arange"})
     return tensor  # a constant added to every logit does not change softmax
 
 

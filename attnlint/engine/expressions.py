@@ -108,7 +108,27 @@ class Expressions(Engine):
         return Text(value) if isinstance(value, str) else Unknown("a string")
 
     def _eval_FormattedString(self, node: cst.FormattedString) -> Value:
-        return Unknown("a formatted string")
+        """An equation put together: `f"b h i d, {keys} -> b h i j"`."""
+        held = [part for part in node.parts if isinstance(part, cst.FormattedStringExpression)]
+        if any(part.conversion or part.format_spec or part.equal for part in held):
+            return Unknown("a formatted string")
+
+        def join(*values: Value) -> Value:
+            found = iter(values)
+            texts: list[str] = []
+            for part in node.parts:
+                value = next(found) if isinstance(part, cst.FormattedStringExpression) else None
+                if value is None:
+                    texts.append(part.value if isinstance(part, cst.FormattedStringText) else "")
+                elif isinstance(value, Text):
+                    texts.append(value.value)
+                elif isinstance(value, Scalar) and value.value.is_number:
+                    texts.append(str(value.value))
+                else:
+                    return Unknown("a formatted string")
+            return Text("".join(texts).replace("{{", "{").replace("}}", "}"))
+
+        return self.distribute([self.evaluate(part.expression) for part in held], join)
 
     def _eval_Ellipsis(self, node: cst.Ellipsis) -> Value:
         return External("builtins.Ellipsis")
@@ -162,6 +182,11 @@ class Expressions(Engine):
         if isinstance(value, ShapeOf):
             lead = value.tensor.shape.lead
             return [Rest(lead or "", 0), *(Scalar(axis.size) for axis in value.tensor.shape.axes)]
+        if isinstance(value, Choice):
+            spread = [(path, self._spread(option)) for path, option in value.options]
+            known = [(path, items) for path, items in spread if items is not None]
+            if len(known) == len(spread) and len({len(items) for _, items in known}) == 1:
+                return [self.choose([(path, items[index]) for path, items in known]) for index in range(len(known[0][1]))]
         return None
 
     def _eval_Tuple(self, node: cst.Tuple) -> Value:

@@ -90,6 +90,10 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
     if channel is None:
         return engine.opaque_tensor("a convolution of an unknown shape", node=node)
     into, out = _size(engine, layer, "in_channels"), _size(engine, layer, "out_channels")
+    if into is not None and out is not None and engine.facts.equal(into, out):
+        mixed = tensors.mixed_heads(engine, tensor, layer.key, layer.name, node)
+        if mixed is not None:
+            return mixed
     if into is not None and not axes[channel].size.equals(into):
         engine.facts.learn(axes[channel].size, into)
     for size in (into, out):

@@ -1415,6 +1415,15 @@ def from_value(engine: Interpreter, call: Call) -> Value:
     return engine.opaque_tensor("an array", node=call.node)
 
 
+def constructed(engine: Interpreter, call: Call) -> Value:
+    """torch.Tensor(…): an uninitialised array of the given sizes, or what it is given."""
+    sizes = call.values.get("shape")
+    given = sizes.items if isinstance(sizes, Items) else ()
+    if len(given) > 1:
+        return create(engine, call)
+    return from_value(engine, replace_value(call, "input", given[0] if given else Unknown("an empty tensor")))
+
+
 def parameter(engine: Interpreter, call: Call) -> Value:
     """nn.Parameter and its kin: a learned tensor of the given shape."""
     value = call.values.get("input")

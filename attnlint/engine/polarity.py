@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attnlint.engine.values import Bool, Scalar, Tensor, Value
+from attnlint.engine.values import Argument, Bool, Leaf, Scalar, Tensor, Value
 
 if TYPE_CHECKING:
     from attnlint.engine.axes import Shape
@@ -22,6 +22,11 @@ NOTES = LOOKS | HIDES | {BEFORE, ONWARD}
 _OPPOSITE = {PAST: FUTURE, FUTURE: PAST, KEPT: PADDING, PADDING: KEPT, BEFORE: ONWARD, ONWARD: BEFORE}
 _LENGTH = re.compile(r"len|size|count|num|valid|end$|^n(_|$)", re.I)
 _MIRRORED = {"LessThan": "GreaterThan", "GreaterThan": "LessThan", "LessThanEqual": "GreaterThanEqual", "GreaterThanEqual": "LessThanEqual"}
+
+
+def is_zero_one(tensor: Tensor) -> bool:
+    """Whether a tensor that points somewhere holds ones and zeros: a triangle of ones, or a comparison made a number."""
+    return bool(tensor.notes & NOTES) and "full" not in tensor.notes and not tensor.factors
 
 
 def flipped(notes: frozenset[str]) -> frozenset[str]:
@@ -55,7 +60,7 @@ def of_comparison(operator: str, a: Value, b: Value) -> frozenset[str]:
         same = _keeps(operator, number)
         return known if same else flipped(known) if same is False else frozenset()
     if not isinstance(b, Tensor):
-        return _of_length(operator) if "arange" in a.notes else frozenset()
+        return _of_length(operator, b) if "arange" in a.notes else frozenset()
     if "arange" in a.notes and "arange" in b.notes:
         rows = _rows_first(a.shape, b.shape)
         if rows is None:
@@ -65,14 +70,25 @@ def of_comparison(operator: str, a: Value, b: Value) -> frozenset[str]:
         points = {"GreaterThanEqual": PAST, "GreaterThan": BEFORE, "LessThan": FUTURE, "LessThanEqual": ONWARD}
         return frozenset({points[operator]} if operator in points else ())
     if "arange" in a.notes:
-        return _of_length(operator)
+        return _of_length(operator, b)
     if "arange" in b.notes:
-        return _of_length(_MIRRORED.get(operator, operator))
+        return _of_length(_MIRRORED.get(operator, operator), a)
     return frozenset()
 
 
-def _of_length(operator: str) -> frozenset[str]:
-    """`position < length` is kept, `position >= length` is padding."""
+def _of_length(operator: str, length: Value) -> frozenset[str]:
+    """`position < length` is kept, `position >= length` is padding; of a start or a difference it would be the other way round."""
+    match length:
+        case Tensor(content=Leaf(key=key), factors=(), name=name):
+            names = [name or "", key.rpartition(".")[2]]
+        case Argument(key=key):
+            names = [key.rpartition(".")[2]]
+        case Scalar(value=value) if len(value.powers) == 1:
+            names = [value.powers[0][0].name.rpartition(".")[2]]
+        case _:
+            names = []
+    if not any(_LENGTH.search(name) for name in names):
+        return frozenset()
     return frozenset({KEPT} if operator == "LessThan" else {PADDING} if operator == "GreaterThanEqual" else ())
 
 

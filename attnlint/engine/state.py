@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Facts, Monomial, Symbol
 from attnlint.engine.shapes import Shape, unknown, vague
@@ -25,6 +25,7 @@ from attnlint.engine.values import (
     Origin,
     Path,
     Product,
+    Rest,
     Scalar,
     Sum,
     Tensor,
@@ -279,7 +280,7 @@ class Engine:
                     both = combine_paths(path, option_path)
                     if both is not None and self.consistent(both):
                         extended.append((both, (*chosen, option)))
-            combinations = extended[: 2 * MAX_OPTIONS]  # the first ones stand for all
+            combinations = _samples(extended, 2 * MAX_OPTIONS, lambda combination: tuple(map(_scale_key, combination[1])))
         if not combinations:
             return Unknown("no path is possible here")
         results = []
@@ -315,9 +316,30 @@ class Engine:
                 kept.append((path, value))
         if len(kept) == 1:
             return kept[0][1]
-        if len(kept) > MAX_OPTIONS:  # the first ones stand for all
-            kept = [(path, value) for path, value in kept if not isinstance(value, (Unknown, NoneValue))][:MAX_OPTIONS] or kept[:1]
+        if len(kept) > MAX_OPTIONS:
+            known = [(path, value) for path, value in kept if not isinstance(value, (Unknown, NoneValue))]
+            kept = _samples(known, MAX_OPTIONS, lambda option: _scale_key(option[1])) or kept[:1]
         return Choice(tuple(kept)) if len(kept) > 1 else kept[0][1]
+
+
+_Option = TypeVar("_Option")
+
+
+def _samples(options: list[_Option], limit: int, key: Callable[[_Option], object]) -> list[_Option]:
+    """So many options that stand for all: of each kind of scale as many as of any other, the first ones first."""
+    if len(options) <= limit:
+        return options
+    groups: dict[object, list[int]] = {}
+    for index, option in enumerate(options):
+        groups.setdefault(key(option), []).append(index)
+    turns = sorted((turn, group[turn]) for group in groups.values() for turn in range(len(group)))
+    return [options[index] for index in sorted(index for _, index in turns[:limit])]
+
+
+def _scale_key(value: Value) -> object:
+    if isinstance(value, Tensor):
+        return type(value.content), scale_of(value.factors)
+    return value.value if isinstance(value, Scalar) else type(value)
 
 
 def _common(a: Path, b: Path) -> Path:
@@ -342,6 +364,8 @@ def same(a: Value | None, b: Value | None) -> bool:
         return a.name == b.name
     if isinstance(a, Items) and isinstance(b, Items):
         return len(a.items) == len(b.items) and all(same(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if isinstance(a, Rest) and isinstance(b, Rest):
+        return a.key == b.key and a.drop == b.drop
     if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
         return same(a.item, b.item)
     if isinstance(a, Layer) and isinstance(b, Layer):
@@ -385,7 +409,8 @@ def merge(a: Value, b: Value) -> Value | None:
             return None
         base = a if len(a.masks) >= len(b.masks) else b
         masks = a.masks if a.masks is b.masks else tuple(dict.fromkeys((*a.masks, *b.masks)))
-        return base if base.masks == masks else base.but(masks=masks)
+        shape = base.shape if a.shape is b.shape else _clearer(base.shape, b.shape if base is a else a.shape)
+        return base if base.masks == masks and base.shape is shape else base.but(masks=masks, shape=shape)
     if isinstance(a.content, Sum) and isinstance(b.content, Sum) and (longer := _same_products(a, b)) is not None:
         return longer
     for whole, part in ((a, b), (b, a)):  # `if mask is not None: scores = scores + mask`
@@ -407,6 +432,12 @@ def _same_products(a: Tensor, b: Tensor) -> Tensor | None:
         if not _same_content(product, same_product) or not _same_factors(carrier.factors, other.factors):
             return None
     return a if len(others_of(a)) >= len(others_of(b)) else b
+
+
+def _clearer(a: Shape, b: Shape) -> Shape:
+    """Of two shapes of one tensor the one whose features are known; the first where both are."""
+    known = [bool(shape.axes) and not vague(shape.axes[-1].size) for shape in (a, b)]
+    return b if known == [False, True] and len(b.axes) >= len(a.axes) else a
 
 
 def _compatible(a: Shape, b: Shape) -> bool:

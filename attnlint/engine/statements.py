@@ -48,6 +48,15 @@ _AUGMENTED = {
 }
 
 
+def _filled(holder: Value, value: Value) -> Value:
+    """A buffer after an assignment to a part of it: what is read from it is what was written."""
+    if not isinstance(holder, Tensor) or not isinstance(value, Tensor) or not isinstance(holder.content, Leaf):
+        return holder
+    if holder.content.kind not in ("constant", "buffer", "array", "opaque"):
+        return holder
+    return value.but(shape=holder.shape if holder.shape.axes else value.shape, name=holder.name)
+
+
 class Statements(Calls):
     """Execution of statements in the current frame."""
 
@@ -290,13 +299,10 @@ class Statements(Calls):
             if isinstance(index, Tensor) and (index.dtype == "bool" or arithmetic.is_mask(index)):
                 mask = Mask("fill", value, self.origin(target), index)
                 self.rebind(target.value, holder.but(masks=(*holder.masks, mask)))
-            elif (
-                isinstance(value, Tensor)
-                and isinstance(holder.content, Leaf)
-                and holder.content.kind in ("constant", "buffer", "array", "opaque")
-            ):
-                # a buffer that is filled: what is read from it is what was written
-                self.rebind(target.value, value.but(shape=holder.shape if holder.shape.axes else value.shape, name=holder.name))
+            else:
+                self.rebind(target.value, self.distribute((holder, value), _filled))
+        elif isinstance(holder, Choice):
+            self.rebind(target.value, self.distribute((holder, value), _filled))
         elif isinstance(holder, Items):
             text = key_text(index) if index is not None else None
             number = int(text) if text is not None and text.lstrip("-").isdigit() else None

@@ -134,6 +134,20 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
     return Tensor(told_apart(contraction.shape), product, history=history)
 
 
+def mixed_heads(engine: Engine, tensor: Tensor, key: str, name: str | None, node: cst.CSTNode | None) -> Tensor | None:
+    """Logits or weights after a convolution over their heads ("talking heads"); None for any other tensor."""
+    if isinstance(tensor.content, Weights):
+        return then(engine, tensor, node)
+    if not isinstance(tensor.content, (Product, Sum)) or not products_of(tensor):
+        return None
+    from attnlint.engine.algebra import LEARNED, Symbol
+    from attnlint.engine.arithmetic import scaled
+    from attnlint.engine.values import Scalar
+
+    mixing = Monomial.of(Symbol(f"learned:{key}", name or "a mixing of heads", LEARNED))
+    return scaled(engine, tensor, Scalar(mixing), node, None, False)
+
+
 SECOND = "′"  # marks an axis that has the key of another axis of the same tensor
 
 

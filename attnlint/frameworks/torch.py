@@ -109,8 +109,8 @@ FUNCTIONS: dict[str, Op] = {
         _SAME,
     ),
     "tensor": op(o.from_value, "input dtype"),
-    "FloatTensor": op(o.from_value, dtype="float32"),
-    "Tensor": op(o.from_value),
+    "FloatTensor": op(o.constructed, "*shape", dtype="float32", note="empty"),
+    "Tensor": op(o.constructed, "*shape", note="empty"),
     "DoubleTensor": op(o.from_value),
     "HalfTensor": op(o.from_value),
     "LongTensor": op(o.from_value),
@@ -147,7 +147,7 @@ FUNCTIONS: dict[str, Op] = {
         for name in ("index_select", "gather", "take_along_dim", "narrow", "select", "roll", "flip", "index_copy", "masked_select", "take")
     },
     "pad": op(o.pad, "input pad mode"),
-    "view_as_complex": _SAME,
+    "view_as_complex": op(o.identity, dtype="complex"),
     # reductions
     "sum": op(o.reduce_sum, "input dim keepdim"),
     "mean": op(o.reduce_sum, "input dim keepdim", mean=True),
