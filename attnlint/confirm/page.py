@@ -28,7 +28,8 @@ section{border:1px solid var(--line);border-radius:8px;padding:1rem 1.2rem;margi
 p{margin:.5rem 0;overflow-wrap:anywhere}.soft{color:var(--soft)}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);text-align:right}th:first-child,td:first-child{text-align:left}
-.pair{display:flex;flex-wrap:wrap;gap:1.2rem}figure{margin:0;flex:1 1 20rem;min-width:0}figcaption{font-size:.87rem;color:var(--soft);margin-top:.4rem}
+.pair{display:flex;flex-wrap:wrap;gap:1.2rem}figure{margin:0;flex:1 1 20rem;min-width:0}
+figcaption{font-size:.87rem;color:var(--soft);margin-top:.4rem}
 svg{display:block;width:100%;max-width:26rem;height:auto}svg text{fill:var(--soft);font:11px system-ui,sans-serif}
 pre{background:var(--panel);border-radius:6px;padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;margin:.5rem 0}
 .gone{color:var(--bad)}.new{color:var(--good)}

@@ -105,7 +105,7 @@ def _status(run: Run, best: Reading, expect: Expect | None, tol: float, notes: l
     affine = run.r_squared is None or run.r_squared >= R_SQUARED_LEAST or run.capped or run.mixed
     if not affine:
         return _not_affine(run, notes)
-    if run.masked_after is not None and not run.renormalised:
+    if run.masked_after is not None:
         notes.append(f"weights are masked after softmax at {run.masked_after.file}:{run.masked_after.line}; rows no longer sum to 1")
         return "fault", "mask-after-softmax"
     if run.normalised and not met and expect is None:
@@ -158,12 +158,10 @@ def _after_softmax(run: Run, best: Reading) -> tuple[Factor, str] | None:
     named = {d**-0.5, d**0.5, 1.0 / d} if d > 1 else set()
     if best.scale is not None and abs(best.scale - 1.0) < 1e-6 and run.weight_factors:
         total = product_of(run.weight_factors)
-        if total is not None and not run.renormalised:
+        if total is not None:
             first = run.weight_factors[0]
             return first, f"to the weights, after softmax, at {first.file}:{first.line}"
     for factors, what in ((run.weight_factors, "to the weights"), (run.output_factors, "to the output")):
-        if what == "to the weights" and run.renormalised:
-            continue
         for factor in factors:
             if factor.value is not None and not factor.learned and any(abs(factor.value / n - 1) < 1e-3 for n in named):
                 return factor, f"{what}, after softmax, at {factor.file}:{factor.line}"

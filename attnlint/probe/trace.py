@@ -240,7 +240,6 @@ class Run:
         "queries",
         "r_squared",
         "reference",
-        "renormalised",
         "samples",
         "slope_error",
         "statistics",
@@ -272,7 +271,6 @@ class Run:
         self.output_factors: list[Factor] = []
         self.masked_after: Line | None = None
         self.dropped_mass = False
-        self.renormalised = False
         self.done = False
 
 
@@ -824,7 +822,6 @@ class Trace:
                 self.put(out, Info(origin=self.new_origin(), output_of=runs))
                 return
         if a is not None and a.weights is not None and b is not None and b.weight_sum is a.weights.run:
-            a.weights.run.renormalised = True
             a.weights.run.masked_after = None
             a.weights.run.weight_factors.clear()
             self.put(out, self.moved(a, x, out))

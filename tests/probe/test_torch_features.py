@@ -611,21 +611,27 @@ def test_channel_attention_is_named_where_the_contraction_grows():
 
 
 def test_nothing_keeps_an_activation_alive(x):
+    """Neither the tensors of the model nor the memory of the logits and weights outlives the call."""
     model = zoo.Missing()
     seen: list[weakref.ref] = []
     for layer in (model.q, model.k, model.out):
-        layer.register_forward_hook(lambda _, __, out: seen.extend((weakref.ref(out), weakref.ref(out.untyped_storage()))))
-    with probe.watch(model) as report:
+        layer.register_forward_hook(lambda _, __, out: seen.append(weakref.ref(out)))
+    with probe.watch() as report:
         with torch.no_grad():
             out = model(x)
-        del out
+        scores = x @ x.mT
+        weights = scores.softmax(-1)
+        seen += [weakref.ref(t.untyped_storage()) for t in (scores, weights)]
+        assert all(ref() is not None for ref in seen[3:])
+        after = weights @ x
+        del out, scores, weights, after
         gc.collect()
-        assert len(seen) == 6 and all(ref() is None for ref in seen), "alive within the block"
+        assert len(seen) == 5 and all(ref() is None for ref in seen), "alive within the block"
         out = model(x)
     del out
     gc.collect()
     assert all(ref() is None for ref in seen)
-    assert len(report.sites) == 1
+    assert len(report.sites) == 2
 
 
 def test_samples_are_small_and_on_request(x):
