@@ -83,6 +83,17 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def server_parser() -> argparse.ArgumentParser:
+    """The parser of `attnlint server`, here so that it can be asked without pygls."""
+    parser = argparse.ArgumentParser(
+        prog="attnlint server", description="Speaks the language server protocol on standard input and output.", allow_abbrev=False
+    )
+    parser.add_argument("--stdio", action="store_true", help="what it does anyway; some editors say so")
+    parser.add_argument("--config", action="append", metavar="FILE", help="configuration file, or a setting such as 'preview = true'")
+    parser.add_argument("--isolated", action="store_true", help="read no configuration file")
+    return parser
+
+
 def _late(name: str) -> Callable[[argparse.Namespace], int]:
     def run(options: argparse.Namespace) -> int:
         from attnlint import commands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from attnlint.cli import build_parser
+from attnlint.cli import build_parser, server_parser
 
 
 def script(shell: str) -> str:
@@ -14,15 +14,28 @@ def script(shell: str) -> str:
 
 
 def _commands() -> dict[str, list[argparse.Action]]:
-    parser = build_parser()
-    for action in parser._actions:
+    from attnlint.confirm.command import parser as confirm_parser
+
+    for action in build_parser()._actions:
         if isinstance(action, argparse._SubParsersAction):
-            return {name: list(sub._actions) for name, sub in action.choices.items()}
+            # Two commands parse their own arguments: what the command line knows of them is their names.
+            own = {"confirm": confirm_parser(), "server": server_parser()}
+            return {name: list((own.get(name) or sub)._actions) for name, sub in action.choices.items()}
     return {}
+
+
+def options(command: str) -> list[str]:
+    """Every option of a command."""
+    return _options(_commands()[command])
 
 
 def _options(actions: list[argparse.Action]) -> list[str]:
     return sorted({option for action in actions for option in action.option_strings})
+
+
+def _positional(actions: list[argparse.Action]) -> list[str]:
+    """The words that may stand without an option, where they are known."""
+    return [str(choice) for action in actions if not action.option_strings and action.choices for choice in action.choices]
 
 
 def _choices(actions: list[argparse.Action]) -> dict[str, list[str]]:
@@ -46,9 +59,7 @@ def _bash(commands: dict[str, list[argparse.Action]]) -> str:
             lines.append(f'        "{name} {option}") COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;')
     lines += ["    esac", '    case "$command" in']
     for name, actions in commands.items():
-        positional = next((action for action in actions if not action.option_strings and action.choices), None)
-        extra = [str(choice) for choice in positional.choices] if positional is not None and positional.choices else []
-        lines.append(f'        {name}) words="{" ".join([*_options(actions), *extra])}" ;;')
+        lines.append(f'        {name}) words="{" ".join([*_options(actions), *_positional(actions)])}" ;;')
     lines += [
         "    esac",
         '    case "$current" in',
@@ -64,7 +75,8 @@ def _bash(commands: dict[str, list[argparse.Action]]) -> str:
 def _zsh(commands: dict[str, list[argparse.Action]]) -> str:
     lines = [
         "#compdef attnlint",
-        "# attnlint completion for zsh; save as _attnlint in a folder of $fpath",
+        "# attnlint completion for zsh; save as _attnlint in a folder of $fpath, or add to ~/.zshrc, after compinit:",
+        '#   eval "$(attnlint generate-shell-completion zsh)"',
         "_attnlint() {",
         "    local -a commands",
         f"    commands=({' '.join(commands)})",
@@ -73,37 +85,43 @@ def _zsh(commands: dict[str, list[argparse.Action]]) -> str:
         "        _files",
         "        return",
         "    fi",
-        "    case $words[2] in",
+        "    local command=$words[2]",
+        "    (( ${commands[(Ie)$command]} )) || command=check",
+        '    case "$command $words[CURRENT-1]" in',
     ]
     for name, actions in commands.items():
-        pattern = name if name != "check" else "check|*"
-        if name != "check":
-            lines += [
-                f"        {pattern})",
-                f"            compadd -- {' '.join(_options(actions))}",
-                "            _files",
-                "            ;;",
-            ]
+        for option, choices in sorted(_choices(actions).items()):
+            lines.append(f'        "{name} {option}") compadd -- {" ".join(choices)}; return ;;')
+    lines += ["    esac", "    case $command in"]
+    for name, actions in commands.items():
+        lines.append(f"        {name}) compadd -- {' '.join([*_options(actions), *_positional(actions)])} ;;")
     lines += [
-        "        *)",
-        f"            compadd -- {' '.join(_options(commands['check']))}",
-        "            _files",
-        "            ;;",
         "    esac",
+        "    _files",
         "}",
+        # Loaded from $fpath the file is the function's body; evaluated, it only has to be made known.
+        'if [ "$funcstack[1]" = "_attnlint" ]; then _attnlint "$@"; else compdef _attnlint attnlint; fi',
     ]
-    return "\n".join([*lines, '_attnlint "$@"']) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _fish(commands: dict[str, list[argparse.Action]]) -> str:
-    lines = ["# attnlint completion for fish; save as ~/.config/fish/completions/attnlint.fish"]
+    lines = [
+        "# attnlint completion for fish; save as ~/.config/fish/completions/attnlint.fish, or add to config.fish:",
+        "#   attnlint generate-shell-completion fish | source",
+    ]
     lines += [f"complete -c attnlint -n __fish_use_subcommand -a {name}" for name in commands]
+    others = " ".join(name for name in commands if name != "check")
     for name, actions in commands.items():
+        # What is no command is a path, and then `check` is meant.
+        seen = f"__fish_seen_subcommand_from {name}" if name != "check" else f"not __fish_seen_subcommand_from {others}"
+        lines += [f"complete -c attnlint -n '{seen}' -a {choice}" for choice in _positional(actions)]
         for action in actions:
             for option in action.option_strings:
                 flag = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
                 choices = f" -xa '{' '.join(map(str, action.choices))}'" if action.choices else ""
-                text = (action.help or "").replace("%%", "%").replace("'", "\\'")
-                described = f" -d '{text}'" if text and text != argparse.SUPPRESS else ""
-                lines.append(f"complete -c attnlint -n '__fish_seen_subcommand_from {name}' {flag}{choices}{described}")
+                shown = action.help if action.help and action.help != argparse.SUPPRESS else ""
+                text = (shown % vars(action)).replace("'", "\\'")
+                described = f" -d '{text}'" if text else ""
+                lines.append(f"complete -c attnlint -n '{seen}' {flag}{choices}{described}")
     return "\n".join(lines) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import signal
@@ -42,15 +41,9 @@ SEVERITIES = {
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Serves until the client says `exit` or closes standard input."""
-    parser = argparse.ArgumentParser(
-        prog="attnlint server", description="Speaks the language server protocol on standard input and output.", allow_abbrev=False
-    )
-    parser.add_argument("--stdio", action="store_true", help="what it does anyway; some editors say so")
-    parser.add_argument("--config", action="append", metavar="FILE", help="configuration file, or a setting such as 'preview = true'")
-    parser.add_argument("--isolated", action="store_true", help="read no configuration file")
-    options = parser.parse_args(list(arguments))
-    from attnlint.cli import config_file, overrides
+    from attnlint.cli import config_file, overrides, server_parser
 
+    options = server_parser().parse_args(list(arguments))
     path = config_file(options)
     linter = Linter(overrides(options), None if path is None else os.path.abspath(path), options.isolated)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # there is nothing to clean up, and the thread that reads cannot be woken

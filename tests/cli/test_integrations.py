@@ -141,6 +141,8 @@ def test_completion_scripts_name_every_command_and_option(attnlint):
         (["attnlint", "check", "--output-format", "sar"], "sarif"),
         (["attnlint", "generate-shell-completion", "fi"], "fish"),
         (["attnlint", "model.py", "--stat"], "--statistics"),
+        (["attnlint", "confirm", "--rep"], "--report"),
+        (["attnlint", "server", "--iso"], "--isolated"),
     ],
 )
 def test_bash_completes(attnlint, tmp_path, words, expected):
@@ -149,3 +151,50 @@ def test_bash_completes(attnlint, tmp_path, words, expected):
     ask = f"{script}\nCOMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _attnlint; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     done = subprocess.run(["bash", "--norc", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert expected in done.stdout.split(), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("attnlint ch", "check"),
+        ("attnlint check --unsafe-f", "--unsafe-fixes"),
+        ("attnlint check --output-format sar", "sarif"),
+        ("attnlint generate-shell-completion zs", "zsh"),
+        ("attnlint confirm --rep", "--report"),
+        ("attnlint model.py --stat", "--statistics"),
+    ],
+)
+def test_fish_completes(attnlint, tmp_path, typed, expected):
+    script = attnlint("generate-shell-completion", "fish").out
+    ask = f"{script}\ncomplete -C '{typed}'"
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(["fish", "-N", "-c", ask], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert expected in [line.split("\t")[0] for line in done.stdout.splitlines()], done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("attnlint ch", "check"),
+        ("attnlint check --unsafe-f", "--unsafe-fixes"),
+        ("attnlint check --output-format sar", "sarif"),
+        ("attnlint generate-shell-completion fi", "fish"),
+        ("attnlint confirm --rep", "--report"),
+        ("attnlint model.py --stat", "--statistics"),
+    ],
+)
+def test_zsh_completes(attnlint, tmp_path, typed, expected):
+    """What the function adds, with the parts of zsh's completion that it calls put in the place of a terminal."""
+    script = attnlint("generate-shell-completion", "zsh").out
+    words = typed.split(" ")
+    ask = (
+        "compdef() { print made known: $@; }; _files() { :; }\n"
+        "compadd() { local one; for one in $@; do print -r -- $one; done }\n"
+        f"{script}\n"
+        f"words=({' '.join(words)}); CURRENT={len(words)}; _attnlint"
+    )
+    done = subprocess.run(["zsh", "-f", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("made known: _attnlint attnlint\n")
+    assert expected in done.stdout.split(), done.stdout + done.stderr

@@ -10,6 +10,11 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 FALSE_ALARMS = ROOT / "docs" / "false-alarms.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+PROBE = ROOT / "docs" / "probe.md"
+CONFIRM = ROOT / "docs" / "confirm.md"
+EDITORS = ROOT / "docs" / "editors.md"
+SETTINGS = ROOT / "docs" / "settings.md"
+INDEX = ROOT / "docs" / "index.md"
 
 _BLOCK = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w+)\n(?P<body>.*?)^(?P=indent)(?P=fence)$", re.DOTALL | re.MULTILINE)
 
@@ -29,11 +34,11 @@ class Block:
 
 
 def blocks(path: Path, *languages: str) -> list[Block]:
-    """The blocks of a document in these languages."""
+    """The blocks of a document in these languages; without any, all of them."""
     text = path.read_text(encoding="utf-8")
     found = []
     for match in _BLOCK.finditer(text):
         indent = len(match["indent"])
         body = "".join(line[indent:] if line.strip() else "\n" for line in match["body"].splitlines(keepends=True))
         found.append(Block(path, match["language"], body, text[: match.start()].count("\n") + 2))
-    return [block for block in found if block.language in languages]
+    return [block for block in found if not languages or block.language in languages]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
-from documents import CONTRIBUTING, FALSE_ALARMS, README, ROOT, Block, blocks
+from documents import CONFIRM, CONTRIBUTING, EDITORS, FALSE_ALARMS, INDEX, PROBE, README, ROOT, SETTINGS, Block, blocks
 
 from attnlint.linter import lint_text
 
@@ -73,24 +74,63 @@ def test_the_numbers_that_readme_shows_are_measured() -> None:
     ]
 
 
-@pytest.mark.parametrize("block", [one for one in blocks(README, "python") if "import" in one.text], ids=by_name)
+# What is done with the blocks of each document; a block in a language that is not listed is a block that nothing runs.
+RUN = {
+    README: {"python", "sh", "console", "text", "yaml", "toml"},
+    CONTRIBUTING: {"python", "sh", "text", "toml"},  # test_contributing.py, test_plugins/test_pack.py
+    FALSE_ALARMS: {"python"},
+    PROBE: {"python", "text"},
+    CONFIRM: {"sh"},
+    EDITORS: {"console", "json", "javascript", "lua", "elisp", "toml"},  # test_editors.py
+    SETTINGS: {"toml"},
+}
+DOCUMENTS = [README, CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_block_is_of_a_kind_that_a_test_runs(path: Path) -> None:
+    assert {block.language for block in blocks(path)} == RUN.get(path, set())
+    fences = re.findall(r"^ *`{3,}(\w*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert fences.count("") * 2 == len(fences), "a block without a language is seen by no test"
+    assert not re.search(r"^    \S*(attnlint|pip) ", path.read_text(encoding="utf-8"), re.MULTILINE), (
+        "an indented command is run by no test"
+    )
+
+
+PROGRAMS = [one for one in blocks(README, "python") if "print(" in one.text]
+FRAGMENTS = [one for one in blocks(README, "python") if "print(" not in one.text]
+
+
+@pytest.mark.parametrize("block", PROGRAMS, ids=by_name)
 def test_a_program_of_readme_runs(block: Block, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "program.py"
     program.write_text(block.text, encoding="utf-8")
     done = call([sys.executable, str(program)], tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "head" in done.stdout, done.stdout
+    assert "[wrong-dim-scale]" in done.stdout, done.stdout
+
+
+def test_the_decorator_of_readme_finds_the_fault_of_the_example(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (block,) = [one for one in FRAGMENTS if "@probe" in one.text]
+    imported, decorated = block.text.strip().split("\n\n\n")
+    decorator, head = decorated.removesuffix(" ...").splitlines()
+    example = (ROOT / "examples" / "model.py").read_text(encoding="utf-8")
+    assert head in example
+    program = example.replace("import math\n", f"import math\n{imported}\n").replace(head, f"{decorator}\n{head}")
+    program += "\nSelfAttention(24, 4)(torch.randn(2, 5, 24), torch.ones(5, 5))\n"
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    done = call([sys.executable, "program.py"], tmp_path)
+    assert "AttentionFault: an attention is at fault" in done.stderr and "[wrong-dim-scale]" in done.stderr, done.stderr
 
 
 def test_an_excerpt_in_readme_is_of_the_example() -> None:
-    example = (ROOT / "examples" / "model.py").read_text(encoding="utf-8")
-    excerpts = [one for one in blocks(README, "python") if "import" not in one.text]
+    lines = [line.strip() for line in (ROOT / "examples" / "model.py").read_text(encoding="utf-8").splitlines()]
+    excerpts = [one for one in FRAGMENTS if "@probe" not in one.text]
     assert excerpts
-    lines = [line.strip() for line in example.splitlines()]
     for excerpt in excerpts:
-        for line in excerpt.text.splitlines():
-            assert line in lines
+        assert [line for line in excerpt.text.splitlines() if line not in lines] == []
 
 
 def commands(path: Path) -> list[str]:
@@ -99,20 +139,67 @@ def commands(path: Path) -> list[str]:
     for block in blocks(path, "sh", "console"):
         for shown in block.text.splitlines():
             line = shown.removeprefix("$ ").split("  #")[0].strip()
+            line = re.split(r" # ", line)[0].strip()
             if line.startswith("attnlint "):
                 found.append(line)
     return found
 
 
-@pytest.mark.parametrize("command", dict.fromkeys(commands(README)))
-def test_a_command_of_readme_works(command: str, tmp_path: Path) -> None:
-    if "confirm" in command:
+def run_command(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of a document, by a shell, in a folder that holds the examples."""
+    if "confirm" in command and "attention_numpy" not in command:
         pytest.importorskip("torch")
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    done = call(shlex.split(command), tmp_path)
+    if " | " in command and shutil.which("bash") is None:
+        pytest.skip("no bash")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    numpy = (folder / "examples" / "attention_numpy.py").read_text(encoding="utf-8")
+    (folder / "better.py").write_text(numpy.replace("/ d_k)", "/ d_k**0.5)"), encoding="utf-8")
+    done = call(["bash", "-c", command] if " | " in command else shlex.split(command), folder)
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout or list(tmp_path.glob("*.*")), command
+    return done
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(commands(README)))
+def test_a_command_of_readme_works(command: str, tmp_path: Path) -> None:
+    (tmp_path / "attnlint-known.json").write_text('{"version": 1, "findings": []}', encoding="utf-8")
+    done = run_command(command, tmp_path)
+    assert (
+        done.stdout
+        or re.search(r"(wrote|fixed|would fix) [1-9]", done.stderr)
+        or list(tmp_path.glob("*[.-]quality*"))
+        or list(tmp_path.glob("attnlint.*"))
+    ), command
+
+
+CONFIRMED = {
+    "--fixed": "and 1 after the fix",
+    "--report": "confirmed",
+    "--output-format": '"status": "confirmed"',
+    "--fix ": "fixed 1 finding",
+}
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(commands(CONFIRM)))
+def test_a_command_of_the_page_on_the_confirmation_works(command: str, tmp_path: Path) -> None:
+    done = run_command(command, tmp_path)
+    said = next((text for option, text in CONFIRMED.items() if option in command), "= confirmed" if "check" in command else "1 confirmed")
+    assert said in done.stdout + done.stderr
+    if "--report" in command:
+        assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!")
+
+
+def test_inline_commands_name_what_there_is() -> None:
+    """Commands within a sentence: their sub-command and every option exist."""
+    from attnlint.cli import COMMANDS
+    from attnlint.completion import options
+
+    for path in DOCUMENTS:
+        for command in re.findall(r"`attnlint ([^`]+)`", path.read_text(encoding="utf-8")):
+            first, *words = command.replace(",", " ").split()
+            name = first if first in COMMANDS else "check"
+            unknown = [word for word in words if word.startswith("--") and word not in options(name)]
+            assert not unknown, f"{path.name}: `attnlint {command}`"
 
 
 def test_readme_sets_up_with_two_commands_and_the_first_shows_four_faults() -> None:
@@ -123,6 +210,37 @@ def test_readme_sets_up_with_two_commands_and_the_first_shows_four_faults() -> N
     done = call(["attnlint", "--no-cache", "--isolated", "--output-format", "concise", "examples/"], ROOT)
     assert done.returncode == 1
     assert [line.split()[1] for line in done.stdout.splitlines() if ": ATT" in line] == ["ATT103", "ATT102", "ATT101", "ATT105"]
+
+
+def test_the_programs_of_the_page_on_the_probe_run_and_print_what_it_shows(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    programs = [block.text for block in blocks(PROBE, "python") if not block.text.startswith("# test_")]
+    (tmp_path / "model.py").write_text("\nprint('=====')\n".join(programs), encoding="utf-8")
+    done = call([sys.executable, "model.py"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, _, installed, measured, _ = done.stdout.split("=====\n")
+    (shown,) = blocks(PROBE, "text")
+
+    def steady(text: str) -> list[str]:  # what softmax makes of random weights is rounded differently by other processors
+        return [line for line in text.replace(f"{tmp_path.resolve()}{os.sep}", "").splitlines() if not line.startswith("  here:")]
+
+    assert steady(first) == steady(shown.text)
+    assert "  here: mean largest weight" in first and "  here: mean largest weight" in shown.text
+    assert installed == "fault [2]\n", "two calls were measured, and no more"
+    assert measured == "scale 0.125, ratio 1\n"
+
+
+def test_the_pytest_module_of_the_page_on_the_probe_passes_and_would_fail(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (block,) = [one for one in blocks(PROBE, "python") if one.text.startswith("# test_")]
+    (tmp_path / "test_right.py").write_text(block.text, encoding="utf-8")
+    (tmp_path / "test_wrong.py").write_text(
+        block.text.replace("scale=1.0", "scale=2.0").replace("16, 8))", "16, 8), scale=3.0)"), encoding="utf-8"
+    )
+    done = call([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], tmp_path)
+    assert "4 passed, 2 errors" in done.stdout, done.stdout
+    assert "ERROR test_wrong.py::test_the_scale_is_right" in done.stdout
+    assert "ERROR test_wrong.py::test_the_scale_is_what_is_meant" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -145,12 +263,56 @@ def test_the_declarations_of_the_page_on_false_alarms_run(tmp_path: Path) -> Non
     assert done.stdout.split() == ["1.0", str(1 / 64)]
 
 
-@pytest.mark.parametrize(
-    "path", [README, CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md")), ROOT / "docs" / "rules" / "index.md"], ids=lambda path: path.name
-)
+EVERY_PAGE = [README, CONTRIBUTING, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def links(path: Path) -> list[tuple[Path, str]]:
+    """The files that a page links to, each with the heading that it names."""
+    found = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", path.read_text(encoding="utf-8"))
+    return [((path.parent / target).resolve() if target else path, anchor) for target, anchor in found]
+
+
+@pytest.mark.parametrize("path", EVERY_PAGE, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(path: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
-    assert [link for link in links if not (path.parent / link).exists()] == []
+    for target, anchor in links(path):
+        assert target.exists(), f"{path.name}: {target}"
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, f"{path.name}: #{anchor}"
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    reached, ahead = set(), [INDEX]
+    while ahead:
+        page = ahead.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            ahead += [target for target, _ in links(page)]
+    assert set(EVERY_PAGE) - reached == set()
+
+
+def test_the_placeholder_for_the_host_is_one_and_explained() -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in [*EVERY_PAGE, ROOT / "action.yml", ROOT / "pyproject.toml"]}
+    assert "`OWNER` stands, here and in all that follows, for the account that hosts this repository" in " ".join(pages[README].split())
+    for path, text in pages.items():
+        for host in re.findall(r"[\w./:@+-]*/attnlint(?:[\w.@-]*)", text):
+            if "://" in host or "@v" in host:
+                assert re.fullmatch(r"(?:(?:git\+)?https://github\.com/)?OWNER/attnlint(?:@v[\d.]+)?", host), f"{path.name}: {host}"
+    from attnlint._version import __version__
+    from attnlint.registry import REPOSITORY
+
+    assert REPOSITORY in pages[README]
+    assert set(re.findall(r"(?:@|rev: )v([\d.]+\d)\b", pages[README])) == {__version__}
+
+
+def test_the_settings_that_documents_show_are_settings(tmp_path: Path) -> None:
+    for number, block in enumerate([*blocks(README, "toml"), *blocks(SETTINGS, "toml")]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "pyproject.toml").write_text(block.text, encoding="utf-8")
+        done = call(["attnlint", "config", "--output-format", "json"], folder)
+        assert done.returncode == 0, done.stderr
+        assert '"extend-exclude": [\n      "third_party"' in done.stdout
 
 
 def test_the_changelog_names_every_rule() -> None:
@@ -160,10 +322,61 @@ def test_the_changelog_names_every_rule() -> None:
     assert [rule.code for rule in rules() if rule.code.startswith("ATT") and f"{rule.code} {rule.name}" not in " ".join(text.split())] == []
 
 
-def test_the_example_hook_and_workflow_name_what_there_is() -> None:
-    yaml: Callable[[str], Any] = pytest.importorskip("yaml").safe_load
-    hook, workflow = (yaml(block.text) for block in blocks(README, "yaml"))
-    known = {one["id"] for one in yaml((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+def yaml_of(block: Block) -> Any:
+    return pytest.importorskip("yaml").safe_load(block.text)
+
+
+def test_the_hook_of_readme_is_one_that_there_is() -> None:
+    (hook,) = [yaml_of(block) for block in blocks(README, "yaml") if "repos:" in block.text]
+    known = {one["id"] for one in pytest.importorskip("yaml").safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
     assert {one["id"] for one in hook["repos"][0]["hooks"]} <= known
-    inputs = yaml((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
-    assert set(workflow["jobs"]["attnlint"]["steps"][1]["with"]) <= set(inputs)
+    assert known == {name for name in known if f"`{name}`" in README.read_text(encoding="utf-8")}
+
+
+@pytest.mark.parametrize("block", [one for one in blocks(README, "yaml") if "jobs:" in one.text], ids=by_name)
+def test_a_workflow_of_readme_does_what_it_says(block: Block, tmp_path: Path) -> None:
+    """The steps of the workflow through the action's own script; what is uploaded is what was written."""
+    if shutil.which("bash") is None:
+        pytest.skip("no bash")
+    action = pytest.importorskip("yaml").safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    steps = yaml_of(block)["jobs"]["attnlint"]["steps"]
+    (given,) = [step["with"] for step in steps if step["uses"].startswith("OWNER/attnlint@")]
+    assert set(given) <= set(action["inputs"])
+    inputs = {name: given.get(name, described.get("default", "")) for name, described in action["inputs"].items()}
+    (step,) = [one for one in action["runs"]["steps"] if one.get("name") == "Run attnlint"]
+    shutil.copytree(ROOT / "examples", tmp_path / "src")
+    (tmp_path / "temp" / "attnlint" / "bin").mkdir(parents=True)
+    (tmp_path / "temp" / "attnlint" / "bin" / "attnlint").symlink_to(BIN / "attnlint")
+    variables = {name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], text) for name, text in step["env"].items()}
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        cwd=tmp_path,
+        env={**os.environ, **variables, "RUNNER_TEMP": str(tmp_path / "temp")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    uploads = [step["with"]["sarif_file"] for step in steps if "upload-sarif" in step["uses"]]
+    if uploads:
+        assert done.returncode == 0, done.stderr
+        assert len(json.loads((tmp_path / uploads[0]).read_text(encoding="utf-8"))["runs"][0]["results"]) == 4
+    else:
+        assert done.returncode == 1, done.stderr
+        assert done.stdout.count("::error ") == 4
+
+
+@pytest.mark.parametrize("block", [one for one in blocks(README, "yaml") if "artifacts:" in one.text], ids=by_name)
+def test_a_pipeline_of_readme_writes_what_it_hands_over(block: Block, tmp_path: Path) -> None:
+    (job,) = yaml_of(block).values()
+    install, *script = job["script"]
+    assert install.startswith("pip install git+https://github.com/OWNER/attnlint@v")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for line in script:
+        assert call(shlex.split(line), tmp_path).returncode == 1, "a job with findings fails; `when: always` keeps its artifacts"
+    assert job["artifacts"]["when"] == "always"
+    ((kind, name),) = job["artifacts"]["reports"].items()
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    if kind == "codequality":
+        assert len(json.loads(text)) == 4
+    else:
+        assert ElementTree.fromstring(text).get("failures") == "4"
