@@ -783,7 +783,7 @@ class Trace:
         before, after = self.arrays.row_sums(x, axis), self.arrays.row_sums(out, axis)
         if before is None or after is None or before.shape != after.shape:
             return
-        partly = (after < before - 1e-2) & (after > 1e-6)
+        partly = (after < before - 1e-2) & ((after > 1e-6) | (after < -1.0))  # a fill with -inf leaves no sum at all
         if partly.any():
             run.masked_after = frames.user_line()
 

@@ -510,6 +510,12 @@ def test_absorbed_latent_attention_is_declared():
     assert only(report).status == "declared"
 
 
+def test_weights_filled_with_infinity_are_masked_too_late(x):
+    with probe.watch() as report:
+        (x @ x.mT * zoo.C**-0.5).softmax(-1).masked_fill(~zoo.causal(), -torch.inf) @ x
+    assert only(report).kind == "mask-after-softmax"
+
+
 def test_what_is_not_affine_is_said_with_its_operation(x):
     with probe.watch() as report:
         zoo.Rectified()(x)
