@@ -316,6 +316,8 @@ class Facts:
             solution = (Monomial(ratio.coefficient, tuple(item for item in ratio.powers if item[0] != symbol))).power(-1 / exponent)
             if math.isnan(solution.coefficient) or solution.coefficient <= 0 or _mentions(solution, symbol):
                 continue
+            if solution.is_one and symbol.kind in (PARAMETER, CONFIG):
+                continue  # a setting that had to be 1 would not be one: the two sizes were never the same
             whole = all(power.denominator == 1 for _, power in solution.powers)
             order = (rank[0], not ONE.divides(solution), rank[1])
             if whole and (best is None or order < best[0]):

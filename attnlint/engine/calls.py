@@ -578,6 +578,7 @@ class Calls(Expressions):
         if isinstance(function_node, cst.Name) and function_node.value == "super":
             return self._super(node)
         if isinstance(function_node, cst.Attribute):
+            self.called.add(id(function_node))
             target = self._mutated(node, function_node)
             if target is not None:
                 return target

@@ -401,13 +401,13 @@ class Expressions(Engine):
             return self._tensor_attribute(value, name, node)
         if isinstance(value, Argument):
             if value.kind != CONFIG or value.hint == "tensor":
-                wants_tensor = name in _TENSOR_ATTRIBUTES or self.is_tensor_method(name)
+                wants_tensor = name in _TENSOR_ATTRIBUTES or self._is_method(name, node)
                 if wants_tensor and value.hint != "scalar":
                     tensor = self.as_tensor(value)
                     if tensor is not None:
                         return self._tensor_attribute(tensor, name, node)
             if value.kind == CONFIG and (
-                name in _TENSOR_ATTRIBUTES or (self.is_tensor_method(name) and name not in ("get", "pop", "update"))
+                name in _TENSOR_ATTRIBUTES or (self._is_method(name, node) and name not in ("get", "pop", "update"))
             ):
                 tensor = self.as_tensor(value)
                 if tensor is not None:
@@ -441,6 +441,13 @@ class Expressions(Engine):
             return Unknown(value.reason)
         special = self.other_attribute(value, name, node)
         return special if special is not None else Unknown(f"attribute {name} of {type(value).__name__}")
+
+    def _is_method(self, name: str, node: cst.CSTNode | None) -> bool:
+        """Whether an attribute is a method of tensors that is called here, or a property: `config.dim` is neither."""
+        return self.is_tensor_method(name) and (node is None or id(node) in self.called or self.is_tensor_property(name))
+
+    def is_tensor_property(self, name: str) -> bool:
+        raise NotImplementedError
 
     def member(self, value: Argument, name: str, printed: str) -> Argument:
         """An attribute of something that was handed in: a setting of a configuration object."""

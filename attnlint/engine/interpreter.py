@@ -57,7 +57,7 @@ _TENSOR_KEEPING = re.compile(
     r"^(maybe_|_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)",
     re.I,
 )
-_ATTENTION = re.compile(r"attention|attn|flash|sdpa", re.I)
+_ATTENTION = re.compile(r"attention|attn|flash|sdpa|mhs?a", re.I)
 _SOFTMAX = re.compile(r"^_?(stable_|masked_|safe_)?softmax$", re.I)
 _MASKING = re.compile(r"(add|apply|maybe|fill|with)_\w*mask|masked?_(fill|scores|logits|out|attn|attention)", re.I)
 _CACHE_UPDATE = ("update", "append", "update_cache", "concat_cache")
@@ -82,6 +82,9 @@ class Interpreter(Statements):
 
     def is_tensor_method(self, name: str) -> bool:
         return name in REGISTRY.methods or name in REGISTRY.properties
+
+    def is_tensor_property(self, name: str) -> bool:
+        return name in REGISTRY.properties
 
     def is_module_method(self, name: str) -> bool:
         return name in REGISTRY.module_methods

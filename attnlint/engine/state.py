@@ -121,6 +121,7 @@ class Engine:
         self.kept: list[Product] = []  # so that the ids above stay theirs
         self.nested: dict[int, tuple[Function, Frame]] = {}  # functions defined inside others, by node
         self.entered: set[int] = set()  # nodes of functions that were called
+        self.called: set[int] = set()  # attributes that are called, by their node
         self.exponentials: dict[int, SiteRecord] = {}
         self.kept_contents: list[Any] = []
         self.dims: set[str] = set()  # keys of symbols that are used as sizes
@@ -444,6 +445,8 @@ def _compatible(a: Shape, b: Shape) -> bool:
     if a == b:
         return True
     if not a.axes or not b.axes:
-        return a.lead is not None or b.lead is not None
+        return not a.axes and not b.axes
+    if not a.axes[-1].size.equals(b.axes[-1].size):
+        return False  # the width of the features decides: paths are told apart by it
     pairs = zip(reversed(a.axes), reversed(b.axes), strict=False)
     return all(x.size.equals(y.size) or vague(x.size) or vague(y.size) for x, y in pairs)

@@ -253,7 +253,7 @@ def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode 
     origin = engine.origin(node)
     rotated = _rotation(a, b)
     if rotated is not None:
-        return then(engine, rotated, node, shape=shape if shape.lead is None or rotated.shape.lead is not None else rotated.shape)
+        return then(engine, rotated, node)  # tables of angles never have more axes than what they turn
     if identity_of(a) == identity_of(b) and isinstance(a.content, Leaf) and net_factor(a).equals(net_factor(b)):
         return then(engine, a, node)
     if minus:

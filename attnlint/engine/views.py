@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attnlint.engine.algebra import AXIS, ONE, Facts, Monomial
+from attnlint.engine.algebra import AXIS, CONFIG, ONE, PARAMETER, Facts, Monomial
 from attnlint.engine.axes import Atom, Axis, Block, Lead, Shape, cut, join, materialise, opaque_size, product, sized, vague, with_rank
 from attnlint.engine.matching import Goal, Match, Piece, both_ends, known_sizes, run, volume
 from attnlint.engine.scrambles import Scramble, prove_scramble
@@ -202,6 +202,8 @@ def _learn_volume(match: Match, facts: Facts) -> bool | None:
         return None
     if vague(ratio) and not _is_one_against_all(ratio):
         return False
+    if len(ratio.powers) == 2 and all(symbol.kind in (PARAMETER, CONFIG) for symbol in ratio.symbols):
+        return False  # a view ties settings to their product; that two of them are one is said elsewhere, or not at all
     return ratio.is_one or facts.learn(ratio, ONE)
 
 
