@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.arithmetic import RANDOM
-from attnlint.engine.polarity import NOTES
+from attnlint.engine.arithmetic import BROKEN, RANDOM
+from attnlint.engine.polarity import NOTES, is_zero_one
 from attnlint.engine.roles import code, is_sure, positions
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
@@ -85,7 +85,7 @@ class MultiplicativeMask(Rule):
         if compensated or any(_hides(mask) for mask in masks):
             return
         for mask in masks:
-            if _of_rows(site.record, mask) or (mask in logits.masks and _has_mask_term(logits)):
+            if _of_rows(site.record, mask) or _repairs(mask) or (mask in logits.masks and _has_mask_term(logits)):
                 continue
             if mask.origin is not None and (what := _fault(mask)) is not None:
                 yield Report(mask.origin, f"{what}: softmax gives exp(0) = 1 to what should have no weight", _fix(mask))
@@ -110,6 +110,11 @@ def _of_rows(record: SiteRecord, mask: Mask) -> bool:
     places = positions(record.logits.shape, [record.axis]) if record.axis is not None else frozenset()
     axes = mask.mask.shape.axes
     return bool(places) and all(-place <= len(axes) and axes[place].size.is_one for place in places)
+
+
+def _repairs(mask: Mask) -> bool:
+    """A mask of what is NaN or infinite: it takes accidents away, and hides no key."""
+    return isinstance(mask.mask, Tensor) and BROKEN in mask.mask.notes
 
 
 def _has_mask_term(logits: Tensor) -> bool:
@@ -148,7 +153,7 @@ def _is_zero_one(value: Value | None) -> bool:
         return False
     if value.notes & {"ones", "ones_like"} and not value.notes & NOTES:
         return False  # it hides nothing
-    if value.dtype == "bool" or (value.notes & NOTES and value.notes & {"ones", "ones_like"}):
+    if value.dtype == "bool" or is_zero_one(value):
         return True
     names = [value.name or ""]
     if isinstance(value.content, Leaf):

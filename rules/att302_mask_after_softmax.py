@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from attnlint.engine.arithmetic import PRUNED, RANDOM
+from attnlint.engine.arithmetic import BROKEN, PRUNED, RANDOM
 from attnlint.engine.roles import code, is_sure, placement, ways
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.tensors import others_of
@@ -124,7 +124,7 @@ def _hides_keys(site: AttentionSite, mask: Mask) -> bool:
         return False
     if mask.kind == "triangle":
         return found.values <= {-1, -2}
-    if not isinstance(mask.mask, Tensor) or _OTHER.search(mask.mask.name or "") or mask.mask.notes & (RANDOM | {PRUNED}):
+    if not isinstance(mask.mask, Tensor) or _OTHER.search(mask.mask.name or "") or mask.mask.notes & (RANDOM | {PRUNED, BROKEN}):
         return False
     axes = mask.mask.shape.axes
     return any(-place <= len(axes) and not axes[place].size.is_one for place in found.values)

@@ -15,7 +15,7 @@ from attnlint.engine.values import Argument, ClassValue, Scalar
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 
-_MODE = re.compile(r"train|eval|determinis|infer", re.I)
+_MODE = re.compile(r"train|eval|determinis|infer|grad", re.I)
 
 
 class SdpaDropoutInEval(Rule):

@@ -71,6 +71,8 @@ REPORTED = {
         "return logits.masked_fill(mask == 0, -1e-9).softmax(-1) @ v",
         "return torch.where(mask, logits, torch.zeros_like(logits)).softmax(-1) @ v",
         "logits *= mask\nreturn logits.softmax(-1) @ v",
+        "return (logits * torch.tril(torch.ones(t, s), diagonal=-1)).softmax(-1) @ v",
+        "seen = (torch.arange(s)[None, :] < lengths[:, None]).float()\nreturn (logits * seen[:, None, None]).softmax(-1) @ v",
     ],
     "ATT302": [
         "w = logits.softmax(-1) * pad[:, None, None, :]\nreturn w @ v",
@@ -130,6 +132,10 @@ SILENT = {
     "capped": "e = torch.exp(torch.tanh(logits))\nreturn e / e.sum(-1, keepdim=True) @ v",
     "blended mask": "logits = logits * mask + (1 - mask) * -1e9\nreturn logits.softmax(-1) @ v",
     "multiplied, then filled": "logits = torch.tril(logits)\nreturn logits.masked_fill(logits == 0, float('-inf')).softmax(-1) @ v",
+    "NaN taken away before": "return logits.masked_fill(torch.isnan(logits), 0).softmax(-1) @ v",
+    "infinities taken away before": "return torch.where(torch.isfinite(logits), logits, torch.zeros_like(logits)).softmax(-1) @ v",
+    "NaN by comparison": "return torch.where(logits != logits, torch.zeros_like(logits), logits).softmax(-1) @ v",
+    "NaN taken away after": "w = logits.softmax(-1)\nreturn w.masked_fill(torch.isnan(w), 0) @ v",
     "rows without keys": "logits = logits.masked_fill(mask == 0, float('-inf'))\n"
     "return logits.masked_fill(pad[:, None, :, None], 0.0).softmax(-1) @ v",
     "rows set to zero after an added mask": "logits = logits + mask\n"
@@ -160,6 +166,8 @@ SILENT = {
     "if self.training:\n"
     "    rate = self.dropout\n"
     "return F.scaled_dot_product_attention(q, k, v, dropout_p=rate)",
+    "gated by gradients": "rate = self.dropout if torch.is_grad_enabled() else 0.0\n"
+    "return F.scaled_dot_product_attention(q, k, v, dropout_p=rate)",
     "told the mode": "return F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout, training=self.training)",
     "no dropout": "return F.scaled_dot_product_attention(q, k, v, dropout_p=0.0)",
     "a rate from outside": "return F.scaled_dot_product_attention(q, k, v, dropout_p=lengths)",
@@ -176,6 +184,15 @@ SILENT = {
     "filled where later": "return logits.masked_fill(self.later[:t, :s], float('-inf')).softmax(-1) @ v",
     "filled where not past": "return logits.masked_fill(self.past[:t, :s] == 0, float('-inf')).softmax(-1) @ v",
     "filled where one minus the past": "return logits.masked_fill((1 - self.past[:t, :s]).bool(), float('-inf')).softmax(-1) @ v",
+    "backwards, itself included": "m = torch.triu(torch.ones(t, s, dtype=torch.bool))\n"
+    "return F.scaled_dot_product_attention(q, k, v, attn_mask=m)",
+    "what came before is filled": "m = torch.tril(torch.ones(t, s), diagonal=-1).bool()\n"
+    "return logits.masked_fill(m, -1e9).softmax(-1) @ v",
+    "behind the left padding": "m = torch.arange(s)[None, :] >= s - lengths[:, None]\n"
+    "return F.scaled_dot_product_attention(q, k, v, attn_mask=m[:, None, None])",
+    "from a place on": "m = torch.arange(s) >= t\nreturn F.scaled_dot_product_attention(q, k, v, attn_mask=m)",
+    "the start of a window": "i = torch.arange(t)\nm = i[None, :] > i[:, None] - 8\n"
+    "return F.scaled_dot_product_attention(q, q, v, attn_mask=m)",
     "kept where before the length": "keep = torch.arange(s)[None, :] < lengths[:, None]\n"
     "return F.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None])",
 }
