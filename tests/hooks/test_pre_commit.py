@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 from samples import CLEAN, FAULTY
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PRE_COMMIT = Path(sys.executable).parent / "pre-commit"
 CONFIGURATION = """\
 repos:
@@ -53,8 +56,9 @@ def commit(source, tmp_path):
     revision = run("git", "rev-parse", "HEAD", cwd=clone, home=home).stdout.strip()
     assert run("git", "init", "-q", cwd=tmp_path, home=home).returncode == 0
 
-    def make(files: dict[str, str], hook: str = "attnlint") -> subprocess.CompletedProcess[str]:
-        (tmp_path / ".pre-commit-config.yaml").write_text(CONFIGURATION.format(repository=clone, revision=revision, hook=hook))
+    def make(files: dict[str, str], hook: str = "attnlint", configuration: str = CONFIGURATION) -> subprocess.CompletedProcess[str]:
+        text = configuration.format(repository=clone, revision=revision, hook=hook)
+        (tmp_path / ".pre-commit-config.yaml").write_text(text)
         assert run("pre-commit", "install", cwd=tmp_path, home=home).returncode == 0
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -101,3 +105,60 @@ def test_the_fixing_hook_fails_the_commit_and_leaves_the_fix(commit, tmp_path):
     assert "files were modified by this hook" in done.stdout + done.stderr
     assert (tmp_path / "model.py").read_text() == "x = 1\n"
     assert commit({}, "attnlint-fix").returncode == 0
+
+
+def test_the_configuration_of_readme_with_a_baseline_as_readme_has_it(commit, source, tmp_path):
+    """Adopted on code that has a finding: it is written down once, the commit passes, and a new finding fails the next one."""
+    (shown,) = re.findall(r"```yaml\n(repos:.*?)```", README, re.DOTALL)
+    configuration, count = re.subn(r"https://github.com/OWNER/attnlint", "{repository}", shown)
+    configuration, pinned = re.subn(r"rev: v\S+.*", "rev: {revision}", configuration)
+    assert (count, pinned) == (1, 1)
+    write, _ = re.findall(r"^attnlint (.*--baseline (?:\S+).*)$", README, re.MULTILINE)
+    (tmp_path / "model.py").write_text(FAULTY)
+    program = Path(sys.executable).parent / "attnlint"
+    assert run(program, *write.split(), cwd=tmp_path, home=source[1]).returncode == 0
+    settings = {"pyproject.toml": re.findall(r"```toml\n(\[tool.attnlint\]\nbaseline.*?)```", README, re.DOTALL)[0]}
+    first = commit(settings, configuration=configuration)
+    assert first.returncode == 0, first.stdout + first.stderr
+    second = commit({"new.py": FAULTY}, configuration=configuration)
+    assert second.returncode != 0 and "new.py:" in second.stdout + second.stderr, second.stdout + second.stderr
+    assert "model.py:" not in second.stdout + second.stderr
+
+
+def test_the_installation_of_readme(source, tmp_path):
+    """In a new environment, from the repository: the two lines that README begins with."""
+    install, lint = re.findall(r"```sh\n(pip install git\+\S+)\n(attnlint \.)\n```", README)[0]
+    venv.create(tmp_path / "environment", with_pip=True)
+    folder = tmp_path / "environment" / ("Scripts" if os.name == "nt" else "bin")
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "model.py").write_text(FAULTY)
+    command = install.replace("https://github.com/OWNER/attnlint", source[0].as_uri()).split()
+    done = run(folder / command[0], *command[1:], cwd=tmp_path, home=source[1])
+    assert done.returncode == 0, done.stderr
+    found = run(folder / "attnlint", *lint.split()[1:], cwd=tmp_path / "code", home=source[1])
+    assert found.returncode == 1 and "ATT102 wrong-dim-scale" in found.stdout, found.stdout + found.stderr
+    missing = run(folder / "attnlint", "explain", cwd=tmp_path, home=source[1])
+    assert missing.returncode == 2 and "pip install 'attnlint[probe]'" in missing.stderr, missing.stderr
+    assert "Traceback" not in missing.stderr
+    unrun = run(folder / "attnlint", "confirm", "code/model.py", cwd=tmp_path, home=source[1])
+    assert unrun.returncode == 1 and "pip install 'attnlint[probe]'" in unrun.stdout, unrun.stdout + unrun.stderr
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_the_action_installs_and_annotates(source, tmp_path):
+    """Both scripts of the GitHub Action, one after the other, as a runner executes them."""
+    yaml = pytest.importorskip("yaml")
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    (tmp_path / "model.py").write_text(FAULTY)
+    values = {name: str(one.get("default", "")) for name, one in action["inputs"].items()}
+    done = None
+    for step in action["runs"]["steps"]:
+        if "run" not in step:
+            continue
+        given = {name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: values[found[1]], text) for name, text in step["env"].items()}
+        given = {name: text.replace("${{ github.action_path }}", str(source[0])) for name, text in given.items()}
+        command = ["env", f"RUNNER_TEMP={tmp_path / 'temp'}", *(f"{name}={text}" for name, text in given.items())]
+        done = run(*command, "bash", "-eo", "pipefail", "-c", step["run"], cwd=tmp_path, home=source[1])
+        assert done.returncode == (1 if step["name"] == "Run attnlint" else 0), done.stderr
+    assert done is not None
+    assert done.stdout.startswith("::error title=attnlint (ATT102),file=model.py,"), done.stdout
