@@ -253,7 +253,8 @@ def sum_of(engine: Engine, a: Tensor, b: Tensor, minus: bool, node: cst.CSTNode 
     origin = engine.origin(node)
     rotated = _rotation(a, b)
     if rotated is not None:
-        return then(engine, rotated, node)  # tables of angles never have more axes than what they turn
+        # a table of angles by position and feature has fewer axes than what it turns; others may add some
+        return then(engine, rotated, node, shape=rotated.shape if rotated.shape.lead is not None and len(shape.axes) <= 2 else shape)
     if identity_of(a) == identity_of(b) and isinstance(a.content, Leaf) and net_factor(a).equals(net_factor(b)):
         return then(engine, a, node)
     if minus:
