@@ -32,7 +32,7 @@ def swap(old: str, new: str, text: str) -> dict:
 def test_a_finding_on_opening(client):
     (one,) = client.diagnostics(client.open("model.py", FAULTY))
     assert one["code"] == "ATT102"
-    assert one["codeDescription"]["href"].endswith("/wrong-dim-scale/")
+    assert one["codeDescription"]["href"].endswith("/docs/rules/wrong-dim-scale.md")
     assert one["source"] == "attnlint"
     assert one["severity"] == 1
     assert one["range"] == SPAN
