@@ -26,7 +26,8 @@ class InvertedMask(Rule):
 
     `scaled_dot_product_attention` attends where its `attn_mask` is True, `masked_fill` fills where its mask is True, `where` keeps
     the logits where its condition is True. A mask is reported only where the code that builds it shows what it means: a triangle of
-    ones, positions compared with one another or with lengths.
+    ones, positions compared with one another or with lengths. Who sees itself and what comes after reads backwards on purpose, and
+    stays silent.
 
     ## Why is this bad
     `nn.MultiheadAttention` ignores where a mask is True, `scaled_dot_product_attention` attends there. A mask of one meaning in the
