@@ -61,6 +61,8 @@ def judge(kind: str, before: Sequence[Mapping[str, Any]], after: Sequence[Mappin
         return "not-confirmed", f"the probe does not see a {kind} here"
     ratio = shown[0].get("ratio")
     measured = f"measured ratio {ratio:.4g}" if ratio is not None else f"measured {kind}"
+    if kind in MASK_RULES:
+        measured = f"measured a {kind}"
     if kind == BIAS:
         measured = f"what is added to q·k is multiplied by {shown[0]['bias_scale']:.4g}"
     if after is None:
