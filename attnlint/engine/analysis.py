@@ -343,6 +343,8 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
     """Whether nearer callers, who leave nothing open, prove the place right under conditions that hold on the path of the fault."""
     chain = fault.record.call_chain
     conditions = _conditions(fault)
+    if fault.kind == "wrong-dim-scale" and any(site.verdict == "correct" and _factors(site) == _factors(fault) for site in group):
+        return True  # one expression is right for a width that is seen on some paths: on the others a shape was lost
     return any(
         site.verdict == "correct"
         and len(site.record.call_chain) < len(chain)
@@ -351,6 +353,13 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
         and not is_open(site.record)
         for site in group
     )
+
+
+def _factors(site: AttentionSite) -> list[tuple[int, ...]]:
+    """Where the factors of a site are applied and made."""
+    factors = [placed.factor for placed in site.factors]
+    places = [(factor.application, factor.definition or factor.operand) for factor in factors]
+    return sorted(tuple(id(origin.node) for origin in place if origin is not None) for place in places)
 
 
 def _conditions(site: AttentionSite) -> set[tuple[str, bool]]:

@@ -560,7 +560,12 @@ def _split_here(site: AttentionSite) -> bool:
         return False
     kinds = {symbol.kind for symbol in contraction.symbols}
     signs = {exponent for _, exponent in contraction.powers}
-    return kinds <= {PARAMETER, CONFIG} and signs == {Fraction(1), Fraction(-1)}
+    if not kinds <= {PARAMETER, CONFIG} or signs != {Fraction(1), Fraction(-1)}:
+        return False
+    # `reshape(b * heads, -1, d_k)` may be given heads that are split already
+    heads = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in contraction.powers if exponent < 0))
+    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
+    return any(site.facts.equal(atom.size, heads) for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms)
 
 
 def _is_root_of(site: AttentionSite, value: Monomial) -> bool:

@@ -619,7 +619,8 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
         return then(engine, tensor, node, shape=shape)
     kind = content.kind if isinstance(content, Leaf) else "opaque"
     leaf = Leaf(kind, engine.fresh("sum"), "a sum over an axis" if kind == "opaque" else None, source=tensor)
-    return Tensor(shape, leaf, name=tensor.name, history=(*tensor.history, *one(engine.origin(node))), notes=notes)
+    history = (*tensor.history, *one(engine.origin(node)))
+    return Tensor(shape, leaf, name=tensor.name, factors=tensor.factors, history=history, notes=notes)  # a sum is linear
 
 
 def maximum(engine: Engine, tensor: Tensor, shape: Shape, log: bool = False) -> Tensor:

@@ -98,17 +98,18 @@ def _is_batch_of_heads(sizes: Sequence[Monomial | None]) -> bool:
 
 
 def _is_of_features(shape: Shape, sizes: Sequence[Monomial | None]) -> bool:
-    """Whether the features alone are cut into what stands behind the batch: `(n, 3 · d)` into `(n, 3, heads, -1)` has no sequence."""
+    """Whether the features alone are cut into what stands behind the batch, so that there is no sequence.
+
+    `(n, 3 · d)` into `(n, 3, heads, -1)`, and `(n, d)` into `(n, heads, -1)`.
+    """
     known = [size for size in sizes if size is not None]
-    return (
-        len(shape.axes) == 1
-        and len(known) > 1
-        and None not in sizes[:-1]
-        and known[0].is_number
-        and not known[0].is_one
-        and known[0].divides(Monomial(shape.axes[0].size.coefficient))
-        and not any(_is_position(size) for size in known)
-    )
+    if len(shape.axes) != 1 or not known or None in sizes[:-1] or any(_is_position(size) for size in known):
+        return False
+    features = shape.axes[0].size
+    if known[0].is_number:
+        return len(known) > 1 and not known[0].is_one and known[0].divides(Monomial(features.coefficient))
+    settings = all(symbol.kind in (PARAMETER, CONFIG) for symbol in known[0].symbols)
+    return len(sizes) == 2 and len(known) == 1 and settings and not known[0].equals(features)
 
 
 def _usual_rank(shape: Shape) -> int:
