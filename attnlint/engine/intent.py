@@ -17,8 +17,10 @@ _SCALE_COMMENT = re.compile(
     re.I,
 )
 _SWITCH = re.compile(r"^(self\.|config\.|\w+\.)*\w*(scale|scaling|scaled|normali[sz]e)\w*$", re.I)
+_SIZE = r"(?![\w.]*layer)[A-Za-z_][\w.]*"  # the root of a number of layers is a rule of depth
 _PRODUCT_ROOT = re.compile(
-    r"\(\s*\(?\s*[\w.]+\s*\*\s*[\w.]+\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*[\w.]+\s*\*|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*[\w.]+\s*\*"
+    rf"\(\s*\(?\s*{_SIZE}\s*\*\s*{_SIZE}\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*{_SIZE}\s*\*\s*{_SIZE}"
+    rf"|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*{_SIZE}\s*\*\s*{_SIZE}"
 )
 _GIVEN = ("argument", "opaque", "recurrent", "embedding")  # what keys are that nothing projected
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
@@ -53,7 +55,7 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "the keys are the values themselves, unprojected"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"
-    if _conv(query) and _conv(key):
+    if _conv(query) and _conv(key) and not _heads_are_split(site):
         return "convolutions over a feature map, as in non-local blocks"
     text = record.scope.text
     function = record.function
@@ -69,6 +71,11 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     if initialiser_holds_root(text):
         return "the factor is folded into the initialisation"
     return None
+
+
+def _heads_are_split(site: AttentionSite) -> bool:
+    """Whether what is summed is one head's share of the channels: non-local blocks have none."""
+    return site.contraction is not None and any(exponent < 0 for _, exponent in site.contraction.powers)
 
 
 def _conv(tensor: Tensor) -> bool:

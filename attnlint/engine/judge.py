@@ -62,7 +62,7 @@ def judge(record: SiteRecord) -> AttentionSite | None:
         count = Monomial.number(len(candidates))
         if best.ratio is not None and best.ratio.equals(count.power(-HALF)):
             best.verdict, best.reason, best.kind = "intended", f"the sum of {len(candidates)} products is scaled as one", None
-        elif any(site.verdict == "unknown" for site in sites):
+        elif any(site.verdict == "unknown" for site in sites) and not _of_width_alone(best):
             best.verdict, best.kind, best.reason = "unknown", None, "one of the products of the sum is not followed"
     best.terms = tuple((term, scale_of(term.factors)) for term in others_of(record.logits))
     if best.verdict == "correct":
@@ -105,6 +105,13 @@ def _has_position_term(site: AttentionSite) -> bool:
     return (logits is not None and len(_wide(products_of(logits))) > 1) or any(
         isinstance(term.content, Leaf) and term.content.kind == "projection" for term, _ in site.terms
     )
+
+
+def _of_width_alone(site: AttentionSite) -> bool:
+    """Whether the ratio is a power of the summed width: whatever else is added to the product, that much of it is wrong."""
+    if site.ratio is None or site.contraction is None:
+        return False
+    return bool(site.ratio.powers) and set(site.ratio.symbols) <= set(site.facts.normalise(site.contraction).symbols)
 
 
 def _finite_bias(term: Tensor) -> bool:
@@ -266,6 +273,9 @@ def _without(value: Monomial, symbols: set[Symbol]) -> Monomial:
 def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> None:
     record, ratio = site.record, site.ratio
     assert ratio is not None and site.scale is not None and site.contraction is not None
+    if not math.isfinite(ratio.coefficient):
+        _set(site, "unknown", "a size or factor is no number")
+        return
     if ratio.is_one or ratio.equals(Monomial.number(LOG2_E)):
         _set(site, "correct", None)
         return
@@ -289,6 +299,10 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         return
     if (q.tensor.normalised and k.tensor.normalised) or (q.main.normalised and k.main.normalised):
         _set(site, "intended", f"query and key are normalised ({q.main.normalised or q.tensor.normalised}): the scale is a temperature")
+        return
+    norms = [name for name in carrier.nonlinear if "norm" in name.lower()]
+    if norms:
+        _set(site, "intended", f"the logits are normalised ({norms[0]})")
         return
     if carrier.nonlinear:
         caps = [name for name in carrier.nonlinear if name in ("tanh", "clamp", "clip")]

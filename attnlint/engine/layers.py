@@ -286,11 +286,20 @@ def lambda_layer(engine: Interpreter, layer: Layer, arguments: list[Value], keyw
     return engine.call(function, arguments, keywords, node)
 
 
+def statistics(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
+    """Normalisation by the statistics of a batch: of data nothing that counts here changes, of logits all."""
+    tensor = _input(engine, arguments, keywords, node)
+    if tensor is not None and tensors.products_of(tensor):
+        return tensors.normalise(engine, tensor, layer.class_name, node)
+    return same(engine, layer, arguments, keywords, node)
+
+
 BEHAVIOURS: dict[str, Behaviour] = {
     "linear": linear,
     "conv": conv,
     "norm": norm,
     "same": same,
+    "statistics": statistics,
     "softmax": softmax,
     "activation": activation,
     "sequential": sequential,

@@ -69,6 +69,10 @@ def _reads(origin: Origin, name: str) -> list[cst.CSTNode]:
     """Every place of a file's statement that reads a name or an attribute of that name; none where other statements read it, too."""
     scope = origin.unit.scope
     finder = _Reads(name)
+    function = _function_of_local(origin)
+    if function is not None:  # nobody else sees it
+        function.body.visit(finder)
+        return finder.found
     origin.unit.module.visit(finder)
     around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
     for statement in scope.statements:
@@ -76,6 +80,17 @@ def _reads(origin: Origin, name: str) -> list[cst.CSTNode]:
         if apart and around.search(scope.statement_text(statement)):
             return []
     return finder.found
+
+
+def _function_of_local(origin: Origin) -> cst.FunctionDef | None:
+    """The function of whose local variable a place gives the value."""
+    local = False
+    for node in places.ancestors(origin):
+        if isinstance(node, cst.Assign):
+            local = all(isinstance(target.target, cst.Name) for target in node.targets)
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            return node if local and isinstance(node, cst.FunctionDef) else None
+    return None
 
 
 class _Reads(cst.CSTVisitor):
@@ -103,6 +118,10 @@ class _Reads(cst.CSTVisitor):
         if isinstance(node, (cst.Tuple, cst.List)):
             for element in node.elements:
                 self._target(element.value)
+
+    def visit_Comparison(self, node: cst.Comparison) -> bool:
+        compared = [one.comparator for one in node.comparisons]
+        return not all(isinstance(one, cst.Name) and one.value == "None" for one in compared)  # what is asked there is not the number
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:
         if node.attr.value == self.name:

@@ -96,6 +96,8 @@ LAYERS: dict[str, LayerRow] = {
     },
     "LayerNormalization": layer("norm", aliases="axis=dim", how="LayerNormalization"),
     "RMSNormalization": layer("norm", aliases="axis=dim", how="RMSNormalization"),
+    "BatchNormalization": layer("statistics", how="BatchNormalization"),
+    "GroupNormalization": layer("statistics", how="GroupNormalization"),
     "UnitNormalization": layer("norm", aliases="axis=dim", how="UnitNormalization"),
     **{
         name: layer("same", "rate")
@@ -106,8 +108,6 @@ LAYERS: dict[str, LayerRow] = {
             "AlphaDropout",
             "GaussianDropout",
             "GaussianNoise",
-            "BatchNormalization",
-            "GroupNormalization",
             "Masking",
             "ActivityRegularization",
             "Identity",

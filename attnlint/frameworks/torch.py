@@ -370,6 +370,11 @@ LAYERS: dict[str, LayerRow] = {
             "AlphaDropout",
             "Identity",
             "DropPath",
+        )
+    },
+    **{
+        name: layer("statistics", "num_features", how=name)
+        for name in (
             "BatchNorm1d",
             "BatchNorm2d",
             "BatchNorm3d",

@@ -1,4 +1,5 @@
 # case: intended_batchnorm_of_logits expect: clean
+# verdict: intended
 import torch
 from torch import nn
 
