@@ -10,7 +10,7 @@ import libcst as cst
 from attnlint.engine.algebra import PARAMETER, Facts
 from attnlint.engine.calls import FORWARD_METHODS
 from attnlint.engine.interpreter import Interpreter
-from attnlint.engine.judge import judge
+from attnlint.engine.judge import judge, of_width_alone
 from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope, Statement, Unit
 from attnlint.engine.sites import AttentionSite, SiteRecord
@@ -236,9 +236,9 @@ class Analysis:
 
     def _holds(self, function: Function) -> bool:
         """Whether a method may hold a site; of one that is inherited from another file only what applies a softmax to a product."""
+        if function.scope is self.scope or not self.interpreter.may_hold(function):
+            return self.interpreter.may_hold(function)
         text = self.interpreter.function_text(function)
-        if function.scope is self.scope:
-            return HOLDS.search(text) is not None
         return _APPLIES.search(text) is not None and _PRODUCT.search(text) is not None
 
     def _script(self) -> None:
@@ -368,11 +368,11 @@ def _conditions(site: AttentionSite) -> set[tuple[str, bool]]:
 
 def _by_default(site: AttentionSite) -> bool:
     """A fault where no scale is given, made of the summed width alone (`if scale is None: scale = 1 / d`): no caller mends it."""
-    if site.verdict != "faulty" or site.ratio is None or site.contraction is None or site.record.function is None:
+    if site.verdict != "faulty" or site.record.function is None:
         return False
     unset = {f"{parameter.name.value} is None" for parameter in site.record.function.node.params.params}
     given_none = any(truth and condition_text(text) in unset for text, truth in site.record.path)
-    return given_none and bool(site.ratio.powers) and set(site.ratio.symbols) <= set(site.contraction.symbols)
+    return given_none and of_width_alone(site)
 
 
 def _distinct(sites: list[AttentionSite]) -> list[AttentionSite]:

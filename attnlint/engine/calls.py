@@ -263,13 +263,17 @@ class Calls(Expressions):
 
     def worth_following(self, function: Function) -> bool:
         """A function of another file: short, or one that may hold a site itself."""
-        from attnlint.engine.analysis import HOLDS
+        lines = self.function_text(function).count("\n")
+        return lines <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames)) or self.may_hold(function)
 
-        text = self.function_text(function)
-        return (
-            text.count("\n") <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames))
-            or HOLDS.search(text) is not None
-        )
+    def may_hold(self, function: Function) -> bool:
+        """Whether the words of a function leave it open that it holds a site."""
+        known = self.holding.get(id(function.node))
+        if known is None:
+            from attnlint.engine.analysis import HOLDS
+
+            known = self.holding[id(function.node)] = HOLDS.search(self.function_text(function)) is not None
+        return known
 
     def _bind(
         self,

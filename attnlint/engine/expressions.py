@@ -94,6 +94,9 @@ class Expressions(Engine):
         return Scalar(Monomial.number(number), self.origin(node), written_one=number == 1)
 
     def _eval_SimpleString(self, node: cst.SimpleString) -> Value:
+        written = node.value
+        if written[0] in "\"'" and "\\" not in written and written[:3] not in ('"""', "'''"):  # most are, and need no parser
+            return Text(written[1:-1])
         try:
             value = node.evaluated_value
         except Exception:  # literal_eval of odd escapes

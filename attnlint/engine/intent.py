@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attnlint.engine.algebra import Monomial
 from attnlint.engine.values import Leaf, Tensor, condition_text
 
 if TYPE_CHECKING:
@@ -75,7 +76,12 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
 
 def _heads_are_split(site: AttentionSite) -> bool:
     """Whether what is summed is one head's share of the channels: non-local blocks have none."""
-    return site.contraction is not None and any(exponent < 0 for _, exponent in site.contraction.powers)
+    if site.contraction is None:
+        return False
+    heads = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in site.contraction.powers if exponent < 0))
+    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
+    sizes = (atom.size for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms)
+    return not heads.is_number and any(site.facts.equal(size, heads) for size in sizes)
 
 
 def _conv(tensor: Tensor) -> bool:

@@ -62,7 +62,7 @@ def judge(record: SiteRecord) -> AttentionSite | None:
         count = Monomial.number(len(candidates))
         if best.ratio is not None and best.ratio.equals(count.power(-HALF)):
             best.verdict, best.reason, best.kind = "intended", f"the sum of {len(candidates)} products is scaled as one", None
-        elif any(site.verdict == "unknown" for site in sites) and not _of_width_alone(best):
+        elif any(site.verdict == "unknown" for site in sites) and not of_width_alone(best):
             best.verdict, best.kind, best.reason = "unknown", None, "one of the products of the sum is not followed"
     best.terms = tuple((term, scale_of(term.factors)) for term in others_of(record.logits))
     if best.verdict == "correct":
@@ -107,11 +107,13 @@ def _has_position_term(site: AttentionSite) -> bool:
     )
 
 
-def _of_width_alone(site: AttentionSite) -> bool:
+def of_width_alone(site: AttentionSite) -> bool:
     """Whether the ratio is a power of the summed width: whatever else is added to the product, that much of it is wrong."""
     if site.ratio is None or site.contraction is None:
         return False
-    return bool(site.ratio.powers) and set(site.ratio.symbols) <= set(site.facts.normalise(site.contraction).symbols)
+    width = dict(site.facts.normalise(site.contraction).powers)
+    exponents = {exponent / width[symbol] if symbol in width else None for symbol, exponent in site.ratio.powers}
+    return len(exponents) == 1 and None not in exponents and len(site.ratio.powers) == len(width)
 
 
 def _finite_bias(term: Tensor) -> bool:
@@ -505,14 +507,14 @@ def conclusive(site: AttentionSite) -> bool:
     contraction = site.facts.normalise(site.contraction)
     if AXIS not in kinds:
         return True
-    if set(ratio.symbols) <= set(contraction.symbols):
-        return True  # a power of the contraction itself
+    if of_width_alone(site):
+        return True  # a power of the contraction itself, not of a part that may be any number
     axes = [symbol for symbol in ratio.symbols if symbol.kind == AXIS]
     in_contraction = set(contraction.symbols)
     for symbol in axes:
         if symbol in in_contraction:
             others = [other for other in ratio.symbols if other != symbol]
-            if not all(_other_axis_of_same(symbol, other) for other in others):
+            if not others or not all(_other_axis_of_same(symbol, other) for other in others):
                 return False
         elif not _is_position(symbol, site):
             return False
