@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attnlint.discover import reason
+from attnlint.files import read
 from attnlint.model import LintResult
 from attnlint.source import TOO_DEEP, Document, Problem, PythonDocument, load, syntax_problem
 
@@ -58,17 +58,6 @@ class Engine:
             self._project = Project(self._roots)
             self.load()
         return lint_text(text, absolute, self._project, self._rules)
-
-
-def read(absolute: str) -> bytes:
-    """The bytes of a regular file. Raises OSError, also for what is not one."""
-    descriptor = os.open(absolute, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with open(descriptor, "rb") as file:
-        import stat
-
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "not a regular file")
-        return file.read()
 
 
 def analyse_file(absolute: str, interpret: bool, engine: Engine) -> Outcome:

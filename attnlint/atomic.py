@@ -7,19 +7,42 @@ import os
 import stat
 import tempfile
 
+from attnlint import files
 from attnlint.config import ConfigError
+
+_SYSTEM = ("/dev/", "/proc/")  # names of open files, such as /dev/stdout
 
 
 class WriteRefused(Exception):
     """A file was not written; the text says why."""
 
 
-def replace_file(path: str, data: bytes) -> None:
-    """Writes `data` to `path` through a temporary file beside it. Raises ConfigError where that cannot be done."""
+def replace_file(path: str, data: bytes, follow: bool = True) -> None:
+    """Writes `data` to `path` through a temporary file beside it; to a device or a pipe, which cannot be replaced, straight.
+
+    A symbolic link stays one, and its target is written; without `follow` the link itself is replaced. Raises ConfigError where
+    that cannot be done.
+    """
     try:
-        _swap(path, data, None)
+        status = _status(path) if follow else None
+        if status is not None and (_is_stream(status) or os.path.abspath(path).startswith(_SYSTEM)):
+            with open(path, "ab") as file:
+                file.write(data)
+        else:
+            _swap(os.path.realpath(path) if follow else path, data, status)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _is_stream(status: os.stat_result) -> bool:
+    return not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode)
 
 
 def rewrite_source(path: str, data: bytes, read: bytes) -> None:
@@ -32,9 +55,8 @@ def rewrite_source(path: str, data: bytes, read: bytes) -> None:
         status = os.stat(target)
         if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
             raise WriteRefused("is read-only: not fixed")
-        with open(target, "rb") as file:
-            if file.read() != read:
-                raise WriteRefused("has changed since it was read: not fixed; run attnlint again")
+        if files.read(target) != read:
+            raise WriteRefused("has changed since it was read: not fixed; run attnlint again")
         if status.st_nlink > 1:
             _overwrite_linked(target, data)
         else:

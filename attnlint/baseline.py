@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from attnlint import files
 from attnlint.atomic import replace_file
 from attnlint.config import ConfigError
 from attnlint.session import Diagnostic
@@ -39,8 +40,7 @@ def statement_text(one: Diagnostic) -> str:
 def read(path: str) -> Counter[Key]:
     """The entries of a baseline. Raises ConfigError where it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+        document = json.loads(files.read(path))
         if document["version"] != VERSION:
             raise ConfigError(f"baseline {path}: version {document['version']!r} is not {VERSION}; write it anew with --update-baseline")
         entries: Counter[Key] = Counter()
@@ -49,7 +49,7 @@ def read(path: str) -> Counter[Key]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError(f"baseline {path}: cannot be read: {reason}; write it with --update-baseline") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ConfigError(f"baseline {path}: not a baseline of attnlint; write it anew with --update-baseline") from None
     return entries
 

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from attnlint import screen
 from attnlint._version import __version__
 from attnlint.atomic import replace_file
+from attnlint.files import read
 
 if TYPE_CHECKING:
     from attnlint.analysis import Outcome
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 FOLDER = ".attnlint_cache"
 LAYOUT = 2
 MAX_ENTRIES = 100_000
+_OWN = re.compile(r"[0-9a-f]{24}\.json|\.attnlint-.*\.tmp")
+_IGNORE = "# made by attnlint\n*\n"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of attnlint; it may be deleted at any time.\n"
 
 
@@ -56,8 +60,7 @@ class Cache:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError):
-            with open(self._path, encoding="utf-8") as file:
-                stored = json.load(file)
+            stored = json.loads(read(self._path))
             if stored["salt"] == self._salt and isinstance(stored["files"], dict) and isinstance(stored["looks"], dict):
                 self._files, self._looks = stored["files"], stored["looks"]
                 self._plain, self._rules = set(stored["plain"]), stored["rules"]
@@ -83,8 +86,7 @@ class Cache:
         """The digest of a dependency's content, empty where there is no such file."""
         if absolute not in self._digests:
             try:
-                with open(absolute, "rb") as file:
-                    self._digests[absolute] = digest(file.read())
+                self._digests[absolute] = digest(read(absolute))
             except (OSError, ValueError):
                 self._digests[absolute] = ""
         return self._digests[absolute]
@@ -172,7 +174,7 @@ class Cache:
         }
         with contextlib.suppress(Exception):
             prepare(self._folder)
-            replace_file(self._path, json.dumps(document, separators=(",", ":")).encode("utf-8"))
+            replace_file(self._path, json.dumps(document, separators=(",", ":")).encode("utf-8"), follow=False)
             _drop_old(self._folder, self._path)
 
 
@@ -201,8 +203,7 @@ class Tree:
         """Folder and name of each module that an import of the file could name and that is not there."""
         if absolute not in self._absent:
             try:
-                with open(absolute, "rb") as file:
-                    data = file.read()
+                data = read(absolute)
             except (OSError, ValueError):
                 data = b""
             self._absent[absolute] = frozenset(self._missing(absolute, data))
@@ -239,20 +240,33 @@ class Tree:
 
 
 def prepare(folder: str) -> None:
-    """Makes the folder, with the files that keep git and backups away from it."""
+    """Makes the folder, with the files that keep git and backups away from it. One that holds something else is left to git and backups."""
     os.makedirs(folder, exist_ok=True)
-    for name, text in ((".gitignore", "# made by attnlint\n*\n"), ("CACHEDIR.TAG", _TAG)):
+    if any(not _is_own(folder, name) for name in os.listdir(folder)):
+        return
+    for name, text in ((".gitignore", _IGNORE), ("CACHEDIR.TAG", _TAG)):
         path = os.path.join(folder, name)
         if not os.path.exists(path):
-            replace_file(path, text.encode())
+            replace_file(path, text.encode(), follow=False)
+
+
+def _is_own(folder: str, name: str) -> bool:
+    """Whether a file of a cache folder was made here: the folder may be one that holds other things too."""
+    if _OWN.fullmatch(name):
+        return True
+    made = {".gitignore": _IGNORE, "CACHEDIR.TAG": _TAG}.get(name)
+    try:
+        return made is not None and read(os.path.join(folder, name)) == made.encode()
+    except OSError:
+        return False
 
 
 def _drop_old(folder: str, current: str) -> None:
     """Caches of other versions, but the three that were used last."""
     others = []
     for entry in os.scandir(folder):
-        if entry.name.endswith(".json") and entry.path != current:
-            others.append((entry.stat().st_mtime, entry.path))
+        if _OWN.fullmatch(entry.name) and entry.name.endswith(".json") and entry.path != current:
+            others.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
     for _, path in sorted(others, reverse=True)[3:]:
         os.unlink(path)
 
@@ -305,10 +319,15 @@ def find(paths: Sequence[str]) -> list[str]:
 
 
 def remove(folder: str) -> bool:
-    """Deletes a cache folder, and nothing that is none. Returns whether there was one."""
-    import shutil
-
-    if not os.path.isfile(os.path.join(folder, "CACHEDIR.TAG")) or os.path.islink(folder):
+    """Deletes what the cache has written into a folder, and the folder where that was all. Returns whether there was something."""
+    if os.path.islink(folder) or not os.path.isdir(folder):
         return False
-    shutil.rmtree(folder, ignore_errors=True)
+    own = [name for name in os.listdir(folder) if _is_own(folder, name)]
+    if not any(name.endswith(".json") or name == "CACHEDIR.TAG" for name in own):
+        return False
+    for name in own:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, name))
+    with contextlib.suppress(OSError):  # it holds other things
+        os.rmdir(folder)
     return True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attnlint import session
 from attnlint.cli import config_file, overrides
 from attnlint.config import ConfigError, Resolver, Settings
-from attnlint.console import print_error, print_warning, wants_colour
+from attnlint.console import acts_on_text, print_error, print_warning, wants_colour
 from attnlint.discover import Discovery, SourceFile, discover, package_roots
 from attnlint.progress import Progress
 from attnlint.timing import timed
@@ -150,9 +150,11 @@ def _fixed_files(options: argparse.Namespace, settings: Settings, work: Work, ru
 
 def _show_diff(options: argparse.Namespace, settings: Settings, work: Work, run: Run, changes: Sequence[FixedFile]) -> int:
     from attnlint import fixing, reports
-    from attnlint.reports.text import painted
+    from attnlint.reports.text import harmless, painted
 
     pieces: Iterable[str] = (piece for change in changes if change.changed for piece in fixing.unified_diff(change))
+    if settings.output_file is None and acts_on_text(sys.stdout):
+        pieces = map(harmless, pieces)
     if settings.output_file is None and wants_colour(options.color, sys.stdout):
         pieces = map(painted, pieces)
     reports.emit_raw(pieces, settings.output_file)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attnlint._version import __version__
+from attnlint.files import read
 
 if TYPE_CHECKING:
     from attnlint.discover import Patterns
@@ -227,8 +228,7 @@ def read_file(path: str, required: bool = False, seen: tuple[str, ...] = ()) -> 
     if absolute in seen:
         raise ConfigError(f"{path}: `extend` goes in a circle: {' → '.join([*seen, absolute])}")
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read(path)
     except OSError as error:
         if required or seen:
             by = f"{seen[-1]}: `extend`: " if seen else ""
@@ -266,7 +266,9 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"{where}: not valid TOML: nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers of too many digits
         raise ConfigError(f"{where}: not valid TOML: {error}") from None
 
 

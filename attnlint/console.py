@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -81,6 +82,18 @@ def print_warning(message: str) -> None:
     from attnlint.reports.escape import visible
 
     print(f"attnlint: warning: {visible(message)}", file=sys.stderr)
+
+
+def acts_on_text(stream: Any) -> bool:
+    """Whether what a stream is given is shown by something that acts on it: a terminal, or the log of a CI."""
+    if stream.isatty():
+        return True
+    if not (os.environ.get("GITHUB_ACTIONS") or os.environ.get("TF_BUILD")):
+        return False
+    try:
+        return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return True
 
 
 def wants_colour(choice: str, stream: Any) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from attnlint.files import read
+
 if TYPE_CHECKING:
     from attnlint.config import Resolver
 
@@ -224,8 +226,7 @@ class GitIgnore:
 
 def _read_gitignore(path: str) -> Callable[[str], bool | None] | None:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
+        lines = read(path).decode("utf-8", "replace").splitlines()
     except OSError:
         return None
     lines = [line for line in lines if line.strip() and not line.startswith("#")]

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attnlint import screen
-from attnlint.analysis import Engine, Outcome, analyse_file, read
+from attnlint.analysis import Engine, Outcome, analyse_file
 from attnlint.cache import Cache, digest
 from attnlint.discover import SourceFile, reason
+from attnlint.files import read
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attnlint import registry, suppress
-from attnlint.analysis import Outcome, read
+from attnlint.analysis import Outcome
 from attnlint.config import Resolver, Settings
 from attnlint.discover import SourceFile
+from attnlint.files import read
 from attnlint.model import Finding, Fix, Position, Site, Span
 from attnlint.registry import RuleMeta, Selection
 from attnlint.source import Document, Place, load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import naming, repair
+from attnlint.engine import naming, places, repair
 from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
 
@@ -77,4 +77,10 @@ class MissingScale(Rule):
             return
         size = naming.contraction_words(site)
         message = f"q·k sums over {size} and reaches softmax unscaled: the logits are {naming.root(size)} too large"
-        yield Report(site.product.origin, message, repair.scale_product(site))
+        one = next((placed for placed in site.factors if places.is_literal_one(placed)), None)
+        where = places.wrong_number(one) if one is not None else None
+        if one is None or where is None:
+            yield Report(site.product.origin, message, repair.scale_product(site))
+            return
+        site.culprit = one
+        yield Report(where, f"{message}; the factor is 1", repair.correct_number(site))

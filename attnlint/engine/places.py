@@ -39,6 +39,15 @@ def wrong_number(placed: PlacedFactor) -> Origin | None:
     return definition
 
 
+def is_literal_one(placed: PlacedFactor) -> bool:
+    """Whether a factor is a 1 that stands in the code, kept under a name or applied as it is; no default of a parameter."""
+    factor = placed.factor
+    made = factor.definition or factor.operand
+    if made is None or not factor.value.is_one or not isinstance(made.node, (cst.Integer, cst.Float)):
+        return False
+    return not any(isinstance(node, cst.Param) for node in ancestors(made))
+
+
 def applied(placed: PlacedFactor) -> Origin | None:
     """Where a factor is applied: what the product is multiplied with or divided by."""
     return placed.factor.operand or placed.factor.application

@@ -46,6 +46,15 @@ def painted(line: str) -> str:
     return line
 
 
+def harmless(line: str) -> str:
+    """A row of a unified diff for a terminal or a CI log, which would act on escapes and commands in it. It is no patch any more."""
+    body = line.removesuffix("\n")
+    shown = visible(body, "\t")
+    if shown[:1].isspace() and shown.lstrip().startswith("::"):
+        shown = shown.replace("::", ":\\x3a", 1)
+    return shown + line[len(body) :]
+
+
 def where(path: str, cell: int | None, row: int, column: int) -> str:
     """`path:row:column`, with the cell between where there is one."""
     shown = visible(path)
