@@ -457,10 +457,17 @@ def _numeric(site: AttentionSite) -> None:
             if literal is not None:
                 _fault(site, "constant-scale", literal)
                 return
-        if 1.0 / net.coefficient**2 == round(1.0 / net.coefficient**2) and not _literal_factor(site):
+        if not _literal_factor(site) and (_all_heads(site, d, net) or 1.0 / net.coefficient**2 == round(1.0 / net.coefficient**2)):
             _fault(site, "wrong-dim-scale")
             return
     _set(site, "intended", f"d_k^-1/2 with a further constant factor {ratio}")
+
+
+def _all_heads(site: AttentionSite, d: float, net: Monomial) -> bool:
+    """Whether the root is of the head size times the size of another axis of the query: of the width of all heads."""
+    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
+    sizes = {atom.size.coefficient for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms if atom.size.is_number}
+    return any(size > 1 and abs(net.coefficient**-2 - d * size) < 1e-6 * d * size for size in sizes)
 
 
 def _literal_factor(site: AttentionSite) -> PlacedFactor | None:
