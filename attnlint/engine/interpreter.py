@@ -403,10 +403,16 @@ class Interpreter(Statements):
             if isinstance(node, cst.Call)
             else None
         )
-        output = self.record_kernel(name, values, {"scale": scale_node} if scale_node is not None else {}, node, False, "torch")
-        if isinstance(output, Tensor) and isinstance(output.content, Output):
-            output.content.site.notes.add("interface")
-        return output
+        nodes: dict[str, cst.CSTNode] = {"scale": scale_node} if scale_node is not None else {}
+        names = list(values)
+
+        def run(*chosen: Value) -> Value:
+            output = self.record_kernel(name, dict(zip(names, chosen, strict=True)), nodes, node, False, "torch")
+            if isinstance(output, Tensor) and isinstance(output.content, Output):
+                output.content.site.notes.add("interface")
+            return output
+
+        return self.distribute(list(values.values()), run)
 
     # --- fused kernels
 
