@@ -331,6 +331,8 @@ class Interpreter(Statements):
                 return functions[-1]
         tensor_keywords = [value for value in keywords.values() if isinstance(value, Tensor)]
         if not operands and not tensor_keywords:
+            if (interface := self._interface(name, arguments, keywords, node)) is not None:
+                return interface
             if isinstance(callee, (Argument, External)) and not everything:
                 return Argument(f"{name}()", f"call:{self.frame.context}:{name}", "opaque", reason=reason)
             if any(isinstance(value, Argument) for value in everything):

@@ -7,4 +7,4 @@ import vendor_ops
 def attend(q, k, v, softmax_scale=None):
     if softmax_scale is None:
         softmax_scale = math.sqrt(q.shape[-1])
-    return vendor_ops.fused_attention_forward(q, k, v, softmax_scale=softmax_scale)
+    return vendor_ops.flash_attention_forward(q, k, v, softmax_scale=softmax_scale)
