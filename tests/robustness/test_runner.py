@@ -124,7 +124,7 @@ def alive(process: int) -> bool:
 
 
 def eventually(condition) -> bool:
-    for _ in range(200):
+    for _ in range(2_000):
         if condition():
             return True
         time.sleep(0.05)
