@@ -242,16 +242,11 @@ def _read_gitignore(path: str) -> Callable[[str], bool | None] | None:
 
 
 def package_roots(files: Sequence[SourceFile], given: Sequence[str]) -> list[str]:
-    """The folders in which imports are looked up: each given folder, and the parent of each topmost package."""
-    roots: set[str] = set()
-    folders = {os.path.dirname(one.absolute) for one in files}
-    for path in given:
-        absolute = os.path.abspath(path)
-        if os.path.isdir(absolute):
-            roots.add(absolute)
-            folders.add(absolute)
-        else:
-            roots.add(os.path.dirname(absolute))
+    """Where imports are looked up: each given folder, the parent of each topmost package in it, and beside each file given by itself."""
+    absolute = [os.path.abspath(path) for path in given]
+    roots = set(absolute)
+    alone = {path for path in absolute if not os.path.isdir(path)}
+    folders = {os.path.dirname(one.absolute) for one in files if one.absolute not in alone} | (roots - alone)
     known: dict[str, str] = {}
     for folder in folders:
         roots.add(_package_parent(folder, known))

@@ -8,17 +8,33 @@ from __future__ import annotations
 import os
 import tokenize
 from collections import OrderedDict
+from collections.abc import Iterator
 
 from attnlint.engine.scope import Import, ModuleScope
 
+FRAMEWORKS = frozenset(
+    ("torch", "numpy", "math", "einops", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "mlx", "paddle", "functools", "typing")
+)
 _KEPT_MODULES = 3000  # parsed layouts held at once; bounds the memory of a run over a large tree
 
 
+def _parents(directory: str) -> Iterator[str]:
+    while (parent := os.path.dirname(directory)) != directory:
+        yield parent
+        directory = parent
+
+
 class Project:
-    """Files that may be read to judge a site: those below `roots`, and the rest of the packages that the roots lie in."""
+    """Files that may be read to judge a site: those below `roots`, and the rest of the packages that the roots lie in.
+
+    What lies in a folder is seen from everywhere, what lies beside a file that is given by itself from there alone.
+    """
 
     def __init__(self, roots: list[str] | tuple[str, ...]) -> None:
         self.roots = tuple(os.path.abspath(root) for root in roots)
+        files = {root for root in self.roots if os.path.isfile(root)}
+        self._open = tuple(root for root in self.roots if root not in files)
+        self._near = {os.path.dirname(file) for file in files}
         self._modules: OrderedDict[str, ModuleScope | None] = OrderedDict()
         self._tops: dict[str, str] = {}
         self._exists: dict[str, bool] = {}
@@ -48,14 +64,11 @@ class Project:
             bases = [directory]
         else:
             top = self.top_of(directory)
+            name = target.module.partition(".")[0]
+            if name in FRAMEWORKS and os.path.relpath(directory, top).split(os.sep)[0] != name:
+                return None  # the tables know it: a file of that name, or its source in another root, is not what is meant
             # a file given by itself opens its directory to its neighbours only: `layers/tensorflow.py` is nobody else's `tensorflow`
-            given = [root if not root.endswith(".py") else os.path.dirname(root) for root in self.roots]
-            bases = [
-                top,
-                *(base for base, root in zip(given, self.roots, strict=True) if base == root or directory.startswith(base + os.sep)),
-            ]
-            if directory != top:
-                bases.append(directory)
+            bases = [top, *self._open, *(base for base in _parents(directory) if base in self._near), directory]
         parts = [part for part in target.module.split(".") if part]
         for base in dict.fromkeys(bases):
             if target.attribute is not None and (found := self._file(os.path.join(base, *parts, target.attribute))):

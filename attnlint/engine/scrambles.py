@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attnlint.engine.algebra import AXIS, OPAQUE, Facts, Monomial
+from attnlint.engine.algebra import AXIS, OPAQUE, Facts, Monomial, Symbol
 from attnlint.engine.axes import Shape
 from attnlint.engine.matching import Match, Piece, divides, volume
 
@@ -70,9 +70,16 @@ def _reordering(match: Match, facts: Facts) -> list[tuple[int, Piece]] | None:
             order.append((goal.target, found))
             wanted = facts.normalise(wanted / found.size)
     sizes = [facts.normalise(piece.size) for _, piece in order]
-    known = all(symbol.kind != OPAQUE for size in sizes for symbol in size.symbols) and sum(size.is_number for size in sizes) <= 1
+    known = all(symbol.kind != OPAQUE and not _may_be_one(symbol) for size in sizes for symbol in size.symbols)
+    known = known and sum(size.is_number for size in sizes) <= 1
     distinct = all(not size.equals(other) for index, size in enumerate(sizes) for other in sizes[:index])
     return order if known and distinct and not open_pieces and not _aliased(sizes) else None
+
+
+def _may_be_one(symbol: Symbol) -> bool:
+    """An axis counted far from the end of a tensor whose rank nothing tells: a bias that is added may have no such axis."""
+    index = symbol.key.rpartition("[")[2].rstrip("]")
+    return symbol.kind == AXIS and index[:1] == "-" and index[1:].isdigit() and int(index[1:]) > 2
 
 
 def _aliased(sizes: Sequence[Monomial]) -> bool:

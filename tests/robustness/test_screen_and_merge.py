@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -161,3 +162,17 @@ def test_a_suppression_that_another_file_needs_is_in_use(attnlint, tmp_path):
     assert attnlint(".").status == 0
     (tmp_path / "kernels.py").write_text(KERNEL.replace("scale, dim=-1)\n", "scale, dim=-1)  # attnlint: ignore[missing-scale]\n"))
     assert attnlint("kernels.py").status == 0  # its site is open: a caller may need the suppression
+
+
+def test_a_folder_named_like_a_framework_is_not_the_framework(attnlint, tmp_path):
+    """What lies beside a file, or in another root, stands in for no package of the tables; a file given alone sees its neighbours."""
+    model = "import torch\nfrom helper import width\n\n\ndef f(q, k, v):\n"
+    model += "    return torch.softmax(q @ k.transpose(-1, -2) / width(q), -1) @ v\n"
+    helper = "def width(q):\n    return q.shape[-1]\n"
+    fake = "def softmax(x, dim):\n    return x\n"
+    for name, text in {"a/model.py": model, "a/helper.py": helper, "a/torch.py": fake, "b/torch/__init__.py": fake}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for given in (["a", "b"], ["a/model.py"], ["a/model.py", "b"]):
+        done = attnlint("check", "--isolated", "--no-cache", "--output-format", "json", *given)
+        assert [one["name"] for one in json.loads(done.out)] == ["unrooted-scale"], given
