@@ -514,8 +514,10 @@ def conclusive(site: AttentionSite) -> bool:
     contraction = site.facts.normalise(site.contraction)
     if AXIS not in kinds:
         return True
-    if of_width_alone(site):
-        return True  # a power of the contraction itself, not of a part that may be any number
+    if of_width_alone(site) or (set(ratio.symbols) <= set(contraction.symbols) and kinds & {PARAMETER, CONFIG}):
+        return (
+            True  # a power of the contraction itself, or of a part that a setting makes any number; an axis alone may be what it has to be
+        )
     axes = [symbol for symbol in ratio.symbols if symbol.kind == AXIS]
     in_contraction = set(contraction.symbols)
     for symbol in axes:

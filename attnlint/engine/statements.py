@@ -109,7 +109,8 @@ class Statements(Calls):
     def _small(self, node: cst.CSTNode, commented: bool = False) -> None:
         if isinstance(node, cst.Assign):
             value = self.evaluate(node.value)
-            if isinstance(value, Scalar) and value.written_one and self.frame.function is not None and not commented:
+            literal = isinstance(node.value, (cst.Integer, cst.Float))
+            if literal and isinstance(value, Scalar) and value.written_one and self.frame.function is not None and not commented:
                 # a 1 that is computed with says that it is meant as a constant, a default, an argument, or with a comment that says why
                 value = replace(value, written_one=False)
             for target in node.targets:
