@@ -30,7 +30,8 @@ _APPLIES = re.compile(
 )
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
-_NO_ATTENTION = re.compile(r"mask(?!ed)|kwargs|config|output", re.I)  # what speaks of attention and is none
+# what speaks of attention and is none
+_NO_ATTENTION = re.compile(r"(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|OutputWith", re.I)
 _PRODUCT = re.compile(r"\s@\s|matmul|einsum|bmm|\.mm\(|\.dot\(|\bsum\(|attention\w*\(q|scaled_dot_product")
 MAX_CALLER_ROUNDS = 3
 _EXPONENTIAL = re.compile(r"\bexp\(")

@@ -117,12 +117,7 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
     if is_weight(a) != is_weight(b):
         weight, data = (a, b) if is_weight(a) else (b, a)
         if _are_logits(data):  # heads mixed by a learned matrix between the product and softmax
-            from attnlint.engine.algebra import LEARNED, Symbol
-            from attnlint.engine.arithmetic import scaled
-            from attnlint.engine.values import Scalar
-
-            symbol = Symbol(f"learned:{identity_of(weight)}", weight.name or "a mixing matrix", LEARNED)
-            return scaled(engine, data, Scalar(Monomial.of(symbol)), node, None, False).but(shape=contraction.shape)
+            return _learned(engine, data, identity_of(weight), weight.name or "a mixing matrix", node).but(shape=contraction.shape)
         if isinstance(data.content, (Leaf, Sum, Concat, Output, Elementwise, Product)) and not _is_bare_weight(data):
             leaf = Leaf("projection", engine.fresh(f"{identity_of(weight)}·{identity_of(data)}"), source=data)
             product = Product(a, b, contraction.size, contraction.left, contraction.right, origin, pairwise)
@@ -140,12 +135,16 @@ def mixed_heads(engine: Engine, tensor: Tensor, key: str, name: str | None, node
         return then(engine, tensor, node)
     if not isinstance(tensor.content, (Product, Sum)) or not products_of(tensor):
         return None
+    return _learned(engine, tensor, key, name or "a mixing of heads", node)
+
+
+def _learned(engine: Engine, tensor: Tensor, key: str, name: str, node: cst.CSTNode | None) -> Tensor:
+    """A tensor times a trained factor."""
     from attnlint.engine.algebra import LEARNED, Symbol
     from attnlint.engine.arithmetic import scaled
     from attnlint.engine.values import Scalar
 
-    mixing = Monomial.of(Symbol(f"learned:{key}", name or "a mixing of heads", LEARNED))
-    return scaled(engine, tensor, Scalar(mixing), node, None, False)
+    return scaled(engine, tensor, Scalar(Monomial.of(Symbol(f"learned:{key}", name, LEARNED))), node, None, False)
 
 
 SECOND = "′"  # marks an axis that has the key of another axis of the same tensor
