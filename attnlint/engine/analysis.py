@@ -237,8 +237,10 @@ class Analysis:
 
     def _holds(self, function: Function) -> bool:
         """Whether a method may hold a site; of one that is inherited from another file only what applies a softmax to a product."""
-        if function.scope is self.scope or not self.interpreter.may_hold(function):
-            return self.interpreter.may_hold(function)
+        if not self.interpreter.may_hold(function):
+            return False
+        if function.scope is self.scope:
+            return True
         text = self.interpreter.function_text(function)
         return _APPLIES.search(text) is not None and _PRODUCT.search(text) is not None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attnlint.engine.algebra import Monomial
 from attnlint.engine.values import Leaf, Tensor, condition_text
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "the keys are the values themselves, unprojected"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"
-    if _conv(query) and _conv(key) and not _heads_are_split(site):
+    if _conv(query) and _conv(key) and not site.splits_heads:  # non-local blocks have no heads
         return "convolutions over a feature map, as in non-local blocks"
     text = record.scope.text
     function = record.function
@@ -72,16 +71,6 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     if initialiser_holds_root(text):
         return "the factor is folded into the initialisation"
     return None
-
-
-def _heads_are_split(site: AttentionSite) -> bool:
-    """Whether what is summed is one head's share of the channels: non-local blocks have none."""
-    if site.contraction is None:
-        return False
-    heads = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in site.contraction.powers if exponent < 0))
-    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
-    sizes = (atom.size for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms)
-    return not heads.is_number and any(site.facts.equal(size, heads) for size in sizes)
 
 
 def _conv(tensor: Tensor) -> bool:

@@ -341,9 +341,8 @@ class Interpreter(Statements):
         if _ROTARY.search(name) or name in _CACHE_UPDATE:
             # rotary embeddings and caches hand their tensors back, turned or lengthened
             notes = {"handed back"} if name in _CACHE_UPDATE else set()
-            held = [
-                self.as_tensor(value) if isinstance(value, (Argument, Unknown)) else value for value in arguments
-            ]  # a key may come from a cache
+            # a key may come from a cache
+            held = [self.as_tensor(value) if isinstance(value, (Argument, Unknown)) else value for value in arguments]
             given = [value for value in held if isinstance(value, Tensor)] if name not in _CACHE_UPDATE else operands
             turned = [
                 tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes) for tensor in given[:2]
@@ -355,15 +354,14 @@ class Interpreter(Statements):
                 return named[0]
         if _SOFTMAX.search(name):
             return self._softmax_by_name(arguments, keywords, node)
-        logits = next((tensor for tensor in operands if arithmetic.interest(tensor.content) >= 2), None)
-        if _MASKING.search(name) and logits is not None and isinstance(logits.content, (Product, Sum)):
-            return tensors.then(self, logits, node)  # masks change neither shape nor scale
+        main = next((tensor for tensor in operands if arithmetic.interest(tensor.content) >= 2), None)
+        if _MASKING.search(name) and main is not None and isinstance(main.content, (Product, Sum)):
+            return tensors.then(self, main, node)  # masks change neither shape nor scale
         if _TENSOR_KEEPING.search(name) and operands:
             return tensors.then(self, operands[0], node)
         interface = self._interface(name, arguments, keywords, node)
         if interface is not None:
             return interface
-        main = next((tensor for tensor in operands if arithmetic.interest(tensor.content) >= 2), None)
         if main is not None and len(operands) <= 2 and isinstance(main.content, (Weights, Output)):
             return tensors.then(self, main, node)
         return self.opaque_tensor(reason, name=None, node=node)

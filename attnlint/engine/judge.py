@@ -465,8 +465,7 @@ def _numeric(site: AttentionSite) -> None:
 
 def _all_heads(site: AttentionSite, d: float, net: Monomial) -> bool:
     """Whether the root is of the head size times the size of another axis of the query: of the width of all heads."""
-    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
-    sizes = {atom.size.coefficient for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms if atom.size.is_number}
+    sizes = {size.coefficient for size in site.operand_sizes if size.is_number}
     return any(size > 1 and abs(net.coefficient**-2 - d * size) < 1e-6 * d * size for size in sizes)
 
 
@@ -514,10 +513,9 @@ def conclusive(site: AttentionSite) -> bool:
     contraction = site.facts.normalise(site.contraction)
     if AXIS not in kinds:
         return True
+    # a power of the contraction itself, or of a part that a setting makes any number; an axis alone may be what it has to be
     if of_width_alone(site) or (set(ratio.symbols) <= set(contraction.symbols) and kinds & {PARAMETER, CONFIG}):
-        return (
-            True  # a power of the contraction itself, or of a part that a setting makes any number; an axis alone may be what it has to be
-        )
+        return True
     axes = [symbol for symbol in ratio.symbols if symbol.kind == AXIS]
     in_contraction = set(contraction.symbols)
     for symbol in axes:
@@ -585,12 +583,8 @@ def _split_here(site: AttentionSite) -> bool:
         return False
     kinds = {symbol.kind for symbol in contraction.symbols}
     signs = {exponent for _, exponent in contraction.powers}
-    if not kinds <= {PARAMETER, CONFIG} or signs != {Fraction(1), Fraction(-1)}:
-        return False
     # `reshape(b * heads, -1, d_k)` may be given heads that are split already
-    heads = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in contraction.powers if exponent < 0))
-    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
-    return any(site.facts.equal(atom.size, heads) for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms)
+    return kinds <= {PARAMETER, CONFIG} and signs == {Fraction(1), Fraction(-1)} and site.splits_heads
 
 
 def _is_root_of(site: AttentionSite, value: Monomial) -> bool:

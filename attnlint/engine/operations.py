@@ -770,7 +770,7 @@ def reshape(engine: Interpreter, call: Call) -> Value:
             axes.append(shapes.sized(size, engine.fresh("view")))
         return _reshaped(engine, tensor, shapes.Shape(tuple(axes)), call)
     changed = _reshaped(engine, tensor, result.shape, call)
-    if tensor.notes & {"guessed rank", "least rank", "handed back"}:
+    if tensor.notes & tensors.ASSUMED:
         return changed  # which axes there are was assumed: nothing is proved
     if result.scrambled is not None:
         text = f"{result.scrambled.kind}: {result.scrambled.expected} → {result.scrambled.found}"

@@ -12,14 +12,13 @@ from attnlint.engine.algebra import Monomial
 from attnlint.engine.axes import Axis, Block, Shape
 from attnlint.engine.judge import names_say_attention
 from attnlint.engine.sites import AttentionSite, SiteRecord
-from attnlint.engine.tensors import SECOND, WEIGHTS_PRODUCT, products_of
+from attnlint.engine.tensors import ASSUMED, SECOND, WEIGHTS_PRODUCT, products_of
 from attnlint.engine.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
 
 _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
 _HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
 _READABLE = re.compile(r"[\w.\-/^·() ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
 _ROUTER = re.compile(r"moe|expert|gating|rout|dispatch", re.I)
-ASSUMED = frozenset({"guessed rank", "least rank", "handed back"})  # notes of tensors whose layout is not seen
 _LEADING = 8  # axes counted from the front of an unknown rank
 
 

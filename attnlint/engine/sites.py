@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,20 @@ class AttentionSite:
     @property
     def facts(self) -> Facts:
         return self.record.facts
+
+    @property
+    def operand_sizes(self) -> Iterator[Monomial]:
+        """The sizes of the pieces that the axes of query and key are made of."""
+        operands = (tensor for tensor in (self.query, self.key) if tensor is not None)
+        return (atom.size for tensor in operands for axis in tensor.shape.axes for atom in axis.atoms)
+
+    @property
+    def splits_heads(self) -> bool:
+        """Whether what is summed is a whole width over a number that another axis of query or key has: one head's share."""
+        if self.contraction is None:
+            return False
+        heads = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in self.contraction.powers if exponent < 0))
+        return not heads.is_number and any(self.facts.equal(size, heads) for size in self.operand_sizes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -411,8 +411,7 @@ def merge(a: Value, b: Value) -> Value | None:
             return None
         base = a if len(a.masks) >= len(b.masks) else b
         masks = a.masks if a.masks is b.masks else tuple(dict.fromkeys((*a.masks, *b.masks)))
-        shape = base.shape if a.shape is b.shape else _clearer(base.shape, b.shape if base is a else a.shape)
-        return base if base.masks == masks and base.shape is shape else base.but(masks=masks, shape=shape)
+        return base if base.masks == masks else base.but(masks=masks)
     if isinstance(a.content, Sum) and isinstance(b.content, Sum) and (longer := _same_products(a, b)) is not None:
         return longer
     for whole, part in ((a, b), (b, a)):  # `if mask is not None: scores = scores + mask`
@@ -434,12 +433,6 @@ def _same_products(a: Tensor, b: Tensor) -> Tensor | None:
         if not _same_content(product, same_product) or not _same_factors(carrier.factors, other.factors):
             return None
     return a if len(others_of(a)) >= len(others_of(b)) else b
-
-
-def _clearer(a: Shape, b: Shape) -> Shape:
-    """Of two shapes of one tensor the one whose features are known; the first where both are."""
-    known = [bool(shape.axes) and not vague(shape.axes[-1].size) for shape in (a, b)]
-    return b if known == [False, True] and len(b.axes) >= len(a.axes) else a
 
 
 def _compatible(a: Shape, b: Shape) -> bool:

@@ -147,6 +147,7 @@ def _learned(engine: Engine, tensor: Tensor, key: str, name: str, node: cst.CSTN
     return scaled(engine, tensor, Scalar(Monomial.of(Symbol(f"learned:{key}", name, LEARNED))), node, None, False)
 
 
+ASSUMED = frozenset({"guessed rank", "least rank", "handed back"})  # notes of tensors whose layout is not seen
 SECOND = "′"  # marks an axis that has the key of another axis of the same tensor
 
 
