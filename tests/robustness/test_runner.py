@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from samples import CLEAN, FAULTY, PLAIN
+from terminal import shown_on
 
 from attnlint import runner
 from attnlint.analysis import Engine, Outcome
@@ -212,17 +213,8 @@ def test_the_progress_bar_is_drawn_on_a_terminal_only(tmp_path):
         near, far = pty.openpty()
         process = subprocess.Popen([sys.executable, "-c", code, *options], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=far)
         os.close(far)
-        text = b""
-        while True:
-            try:
-                piece = os.read(near, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            text += piece
+        text = shown_on(near)
         process.wait()
-        os.close(near)
         return text
 
     assert b"/60 files" in errors(terminal=True)
