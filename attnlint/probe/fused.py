@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnlint.probe import frames
-from attnlint.probe.measure import ENTRIES, ROUNDING, Lost, _normalised, _samples, row_softmax, statistics_of
+from attnlint.probe.measure import ROUNDING, _normalised, _samples, row_softmax, statistics_of
+from attnlint.probe.positions import ENTRIES, Lost
 from attnlint.probe.torch_kernels import Kernel
 from attnlint.probe.trace import EMPTY, Info, Product, Run, Trace, _coarser, _operand
 from attnlint.probe.values import Factor

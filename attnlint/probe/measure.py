@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attnlint.probe.positions import Lost, Position, runs_over, sample, take
 from attnlint.probe.trace import (
     FILL_MASKS_BELOW,
     Add,
+    Arrays,
     Fill,
     Joined,
     Move,
@@ -26,7 +28,7 @@ from attnlint.probe.trace import (
     ZeroTriangle,
     product_of,
 )
-from attnlint.probe.values import Factor, Geometry, Samples, Statistics
+from attnlint.probe.values import Factor, Samples, Statistics
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,102 +36,10 @@ if TYPE_CHECKING:
 
     F64 = NDArray[np.float64]
 
-ENTRIES = 8192
-GROUPS = 8
 FEWEST = 32
 MASKED_BELOW = -1e4
 ADDEND_MASKS_BELOW = -50.0
 SAMPLE = 64
-
-
-class Lost(Exception):
-    """Entries cannot be traced back; the message says why."""
-
-
-def _unravel(offset: Any, g: Geometry) -> tuple[list[Any], Any]:
-    """Indices in `g` of flat storage offsets, and which offsets lie in it at all. Axes of stride 0 get index 0."""
-    import numpy as np
-
-    rest = offset - g.offset
-    index: list[Any] = [np.zeros_like(rest) for _ in g.sizes]
-    order = sorted(range(len(g.sizes)), key=lambda i: -abs(g.strides[i]))
-    inside = np.ones(rest.shape, dtype=bool)
-    for i in order:
-        size, stride = g.sizes[i], g.strides[i]
-        if size == 1 or stride == 0:
-            continue
-        if stride < 0:
-            raise Lost("an array is stored backwards")
-        step = np.minimum(np.maximum(rest // stride, 0), size - 1)
-        index[i] = step
-        rest = rest - step * stride
-    inside &= rest == 0
-    return index, inside
-
-
-def _ravel(index: list[Any], g: Geometry) -> Any:
-    """Flat storage offsets of a broadcast index: aligned on the right, size-one axes at 0."""
-    total: Any = g.offset
-    rank = len(g.sizes)
-    for place in range(1, rank + 1):
-        if g.sizes[-place] > 1 and place <= len(index):
-            total = total + index[-place] * g.strides[-place]
-    return total
-
-
-class _Position:
-    """Where the sampled entries lie: indices into one geometry. Offsets are worked out only where the geometry changes otherwise."""
-
-    def __init__(self, index: list[Any], geometry: Geometry, shape: tuple[int, ...]) -> None:
-        self.index, self.geometry, self.shape = index, geometry, shape
-
-    def within(self, g: Geometry) -> tuple[list[Any], Any]:
-        """Indices of the entries in `g`, and which of them lie in it at all."""
-        import numpy as np
-
-        if g == self.geometry:
-            return list(self.index), True
-        return _unravel(_ravel(self.index, self.geometry) + np.zeros(self.shape, np.int64), g)
-
-    def move(self, index: list[Any], source: Geometry) -> None:
-        """On to the storage of `source`, against which `index` broadcasts."""
-        import numpy as np
-
-        rank = len(source.sizes)
-        given = index[max(len(index) - rank, 0) :]
-        zero = np.zeros((1, 1), np.int64)
-        aligned = [zero] * (rank - len(given)) + given
-        self.index = [i if size > 1 else zero for i, size in zip(aligned, source.sizes, strict=True)]
-        self.geometry = source
-
-
-def _sample_index(sizes: tuple[int, ...], axis: int) -> list[Any]:
-    """Indices of a sample of rows with all their keys, (rows, 1) and (1, keys): few batches, evenly spread."""
-    import numpy as np
-
-    keys = sizes[axis]
-    others = [i for i in range(len(sizes)) if i != axis]
-    batch = others[:-1]
-    groups = 1
-    for i in batch:
-        groups *= sizes[i]
-    queries = sizes[others[-1]] if others else 1
-    few = min(groups, GROUPS if groups * queries * keys > ENTRIES else groups)
-    rows = max(1, min(queries, ENTRIES // max(1, keys * few)))
-    if few * rows < 2 and groups * queries > 1:
-        few, rows = min(groups, 2), min(queries, 2)
-    group = (np.arange(few, dtype=np.int64) * groups) // few
-    row = (np.arange(rows, dtype=np.int64) * queries) // rows
-    group, row = np.repeat(group, rows), np.tile(row, few)
-    index: list[Any] = [None] * len(sizes)
-    rest = group
-    for i in reversed(batch):
-        index[i] = (rest % sizes[i])[:, None]
-        rest = rest // sizes[i]
-    if others:
-        index[others[-1]] = row[:, None]
-    index[axis] = np.arange(keys, dtype=np.int64)[None, :]
-    return [i if i is not None else np.zeros((1, 1), np.int64) for i in index]
 
 
 class Walked:
@@ -144,24 +54,10 @@ class Walked:
         self.index: list[Any] = []
 
 
-def _take(trace: Trace, a: Any, index: list[Any]) -> Any:
-    """Entries of an array that broadcasts against the index."""
-    g = trace.arrays.geometry(a)
-    rank = len(g.sizes)
-    picked = []
-    for place in range(rank, 0, -1):
-        if place > len(index) or g.sizes[-place] == 1:
-            picked.append(0)
-        else:
-            picked.append(index[-place])
-    return trace.arrays.take(a, picked)
-
-
-def _walk(trace: Trace, track: Track, value: F64, position: _Position, product: Product) -> Walked:
+def _walk(trace: Trace, track: Track, value: F64, live: Any, position: Position, product: Product) -> Walked:
     import numpy as np
 
-    walked = Walked(value, np.isfinite(value) & (value > MASKED_BELOW))
-    walked.value = np.where(walked.keep, value, 0.0)
+    walked = Walked(value if live.all() else np.where(live, value, 0.0), live.copy())
     for event in reversed(track.events):
         if isinstance(event, Move):
             index, inside = position.within(event.at)
@@ -178,7 +74,7 @@ def _walk(trace: Trace, track: Track, value: F64, position: _Position, product: 
                 if not isinstance(event.value, tuple):
                     continue  # a 0/1 mask: that the zeros stay is what the regression is to show
                 index, _ = position.within(event.at)
-                factor = _take(trace, array, index)
+                factor = take(trace.arrays, array, index)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     factor = 1.0 / factor if divide else factor
                     walked.value = np.where(factor != 0, walked.value / np.where(factor == 0, 1.0, factor), 0.0)
@@ -188,7 +84,7 @@ def _walk(trace: Trace, track: Track, value: F64, position: _Position, product: 
             if not trace.arrays.numeric(event.array):
                 raise Lost("an addend has no values")
             index, _ = position.within(event.at)
-            addend = _take(trace, event.array, index) * event.alpha
+            addend = take(trace.arrays, event.array, index) * event.alpha
             walked.keep &= np.isfinite(addend) & (addend * walked.gain > ADDEND_MASKS_BELOW)
             addend = np.where(walked.keep, addend, 0.0)
             walked.value = walked.value - addend
@@ -197,9 +93,9 @@ def _walk(trace: Trace, track: Track, value: F64, position: _Position, product: 
             index, _ = position.within(event.at)
             if not trace.arrays.numeric(event.mask):
                 raise Lost("a mask has no values")
-            hit = _take(trace, event.mask, index) != 0
+            hit = take(trace.arrays, event.mask, index) != 0
             hit = ~hit if event.negate else hit
-            fill = event.value if isinstance(event.value, float) else _take(trace, event.value, index)
+            fill = event.value if isinstance(event.value, float) else take(trace.arrays, event.value, index)
             walked.keep &= ~(hit & (np.asarray(fill) <= FILL_MASKS_BELOW))
         elif isinstance(event, PartFill):
             _, inside = position.within(event.region)
@@ -224,11 +120,6 @@ def _walk(trace: Trace, track: Track, value: F64, position: _Position, product: 
     return walked
 
 
-def _stands_still(i: Any) -> bool:
-    """Whether an index is the same for all keys of a row."""
-    return i.strides[1] == 0 or bool((i == i[:, :1]).all())
-
-
 def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
     """q·k of the sampled entries in float64."""
     import numpy as np
@@ -236,81 +127,69 @@ def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
     arrays = trace.arrays
     if product.q is None or not (arrays.numeric(product.q) and arrays.numeric(product.k)):
         raise Lost("q and k have no values")
-    place = {c: i for i, c in enumerate(product.out_letters) if c != "."}
-    shape = np.broadcast_shapes(*[np.shape(i) for i in index]) if index else (1, 1)
-    index = [np.broadcast_to(i, shape) for i in index]
+    place = {c: i for i, c in zip(index, product.out_letters, strict=True) if c != "."}
     contracted = [c for c in product.q_letters if c in product.k_letters and c not in product.out_letters and c != "."]
-    sides = []
-    for array, letters in ((product.q, product.q_letters), (product.k, product.k_letters)):
-        free = [c for c in letters if c not in contracted and c != "."]
-        unknown = [c for c in free if c not in place]
-        if unknown:
-            raise Lost("the product sums over an axis of one operand only")
-        sides.append((array, letters, [index[place[c]] for c in free], free))
-
-    def block(side: Any, picked: list[Any]) -> Any:
-        """As `rows`, read as one slice, where all but one free index stand still and that one runs over its whole axis."""
-        array, letters, _, free = side
-        full: list[Any] = []
-        for c, size in zip(letters, arrays.geometry(array).sizes, strict=True):
-            if c in contracted:
-                full.append(slice(None))
-            elif c == ".":
-                full.append(0)
-            elif ((at := picked[free.index(c)]) == at[0]).all():
-                full.append(int(at[0]))
-            elif at.size == size and (at == np.arange(size)).all():
-                full.append(slice(None))
-            else:
-                return None
-        if len(contracted) != 1 or sum(isinstance(i, slice) for i in full) != 2:
-            return None
-        found = arrays.take(array, full)
-        kept = [c for c, i in zip(letters, full, strict=True) if isinstance(i, slice)]
-        return found if kept[1] == contracted[0] else found.T
-
-    def rows(side: Any, picked: list[Any]) -> Any:
-        """Vectors over the contraction at the picked free indices: (n, contraction)."""
-        array, letters, _, free = side
-        n = max((np.size(p) for p in picked), default=1)
-        sizes = [arrays.geometry(array).sizes[letters.index(c)] for c in contracted]
-        grid = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), np.int64)
-        full = []
-        for c in letters:
-            if c == ".":
-                full.append(np.zeros((1, 1), np.int64))
-            elif c in contracted:
-                full.append(grid[contracted.index(c)][None, :])
-            else:
-                full.append(np.reshape(picked[free.index(c)], (-1, 1)))
-        return np.broadcast_to(arrays.take(array, full), (n, grid.shape[1]))
-
-    # The usual case: one operand does not depend on the key's index, the other depends on the row only through its batch.
+    sides = [(product.q, product.q_letters), (product.k, product.k_letters)]
+    if any(c not in place and c not in contracted and c != "." for _, letters in sides for c in letters):
+        raise Lost("the product sums over an axis of one operand only")
+    shape = np.broadcast_shapes((1, 1), *[i.shape for i in index])
     for query, key in ((sides[0], sides[1]), (sides[1], sides[0])):
-        if all(map(_stands_still, query[2])):
-            along = [not _stands_still(i) for i in key[2]]
-            same = all(i.strides[0] == 0 or (i == i[:1]).all() for i, moves in zip(key[2], along, strict=True) if moves)
-            if not same:
-                continue
-            q_rows = rows(query, [i[:, 0] for i in query[2]])
-            batch = np.stack([i[:, 0] for i, moves in zip(key[2], along, strict=True) if not moves], 1) if not all(along) else None
-            result = np.empty(shape)
-            width = shape[1]
-            if batch is None or batch.shape[1] == 0:
-                k_rows = rows(key, [i[0] for i in key[2]])
-                return q_rows @ np.broadcast_to(k_rows, (width, k_rows.shape[1])).T
-            number = np.zeros(len(batch), np.int64)
-            for column in batch.T:
-                number = number * (column.max() + 1) + column
-            for g in np.unique(number):
-                members = np.flatnonzero(number == g)
-                picked = [i[members[0]] for i in key[2]]
-                k_rows = block(key, picked)
-                result[members] = q_rows[members] @ (rows(key, picked) if k_rows is None else k_rows).T
-            return result
-    a = rows(sides[0], [i.reshape(-1) for i in sides[0][2]])
-    b = rows(sides[1], [i.reshape(-1) for i in sides[1][2]])
-    return np.einsum("nd,nd->n", a, b).reshape(shape)
+        batch = {c: place[c] for c in key[1] if c in place and place[c].shape[1] == 1}
+        keys = {c: place[c] for c in key[1] if c in place and c not in batch}
+        # The usual case: one operand does not depend on the key's index, the other depends on the row only through its batch.
+        if not keys or any(place[c].shape[1] > 1 for c in query[1] if c in place) or any(i.shape[0] > 1 for i in keys.values()):
+            continue
+        vectors = _vectors(arrays, query, {c: place[c][:, 0] for c in query[1] if c in place}, contracted)
+        vectors = np.broadcast_to(vectors, (shape[0], vectors.shape[-1]))
+        first, group = _groups(list(batch.values()))
+        if len(keys) == 1 and all(runs_over(i, arrays.geometry(key[0]).sizes[key[1].index(c)]) for c, i in keys.items()):
+            picked = {c: i[first, 0] if i.shape[0] > 1 else i[0] for c, i in batch.items()} | dict.fromkeys(keys, slice(None))
+        else:
+            picked = {c: i[first] if i.shape[0] > 1 else i for c, i in batch.items()} | keys
+        blocks = _vectors(arrays, key, picked, contracted)
+        blocks = blocks.reshape(-1, *blocks.shape[-2:]).swapaxes(1, 2)
+        if len(blocks) == 1:
+            return np.asarray(vectors @ blocks[0])
+        count = shape[0] // len(blocks)
+        if np.array_equal(group, np.repeat(np.arange(len(blocks)), count)):
+            return np.asarray((vectors.reshape(len(blocks), count, -1) @ blocks).reshape(shape))
+        result = np.empty(shape)
+        for number, block in enumerate(blocks):
+            members = group == number
+            result[members] = vectors[members] @ block
+        return result
+    a, b = (_vectors(arrays, side, {c: np.broadcast_to(i, shape) for c, i in place.items()}, contracted) for side in sides)
+    return np.broadcast_to(np.einsum("...d,...d->...", a, b), shape)
+
+
+def _groups(batch: list[Any]) -> tuple[Any, Any]:
+    """The first row of each group of rows that share all these indices, and which group each row is of."""
+    import numpy as np
+
+    number = np.zeros(1, np.int64)
+    for i in batch:
+        number = number * (int(i.max()) + 1) + i[:, 0]
+    _, first, group = np.unique(number, return_index=True, return_inverse=True)
+    return first, group
+
+
+def _vectors(arrays: Arrays, side: tuple[Any, str], picked: dict[str, Any], contracted: list[str]) -> F64:
+    """Vectors over the contraction, as the last axis. `picked` has the indices along the other axes, or a slice, which comes before it."""
+    import numpy as np
+
+    array, letters = side
+    index = [slice(None) if c in contracted else picked.get(c, np.zeros(1, np.int64)) for c in letters]
+    found = arrays.take(array, index)
+    sliced = [c for c, i in zip(letters, index, strict=True) if isinstance(i, slice)]
+    lead = found.ndim - len(sliced)
+    if lead:
+        # Where the picked axes stand together NumPy leaves them at their place, else it puts them first.
+        at = [n for n, i in enumerate(index) if not isinstance(i, slice)]
+        if at[0] and at[-1] - at[0] == len(at) - 1:
+            found = np.moveaxis(found, range(at[0], at[0] + lead), range(lead))
+    order = [sliced.index(c) for c in (*[c for c in sliced if c not in contracted], *contracted)]
+    found = found.transpose(*range(lead), *[lead + n for n in order])
+    return found.reshape(*found.shape[: found.ndim - len(contracted)], -1) if len(contracted) != 1 else found
 
 
 ROUNDING = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
@@ -329,25 +208,30 @@ def regress(value: F64, raw: F64, keep: Any, noise: Any = 0.0) -> Fit | None:
     """Row-centred least squares of `value` on `raw`, None with too little to go on. `noise` is the rounding error of each value."""
     import numpy as np
 
-    count = keep.sum(axis=-1, keepdims=True)
+    whole = bool(keep.all())
+    count = np.full((len(keep), 1), keep.shape[-1]) if whole else keep.sum(axis=-1, keepdims=True)
     usable = keep & (count > 1)
-    if int(usable.sum()) < FEWEST:
+    entries = int(count[count > 1].sum())
+    if entries < FEWEST:
         return None
-    weight = np.where(count > 0, count, 1)
-    y = np.where(usable, value, 0.0)
-    x = np.where(usable, raw, 0.0)
-    y = np.where(usable, y - y.sum(-1, keepdims=True) / weight, 0.0)
-    x = np.where(usable, x - x.sum(-1, keepdims=True) / weight, 0.0)
-    xx, yy, xy = float((x * x).sum()), float((y * y).sum()), float((x * y).sum())
-    if xx <= 1e-24 * max(1.0, float((raw * raw).max())):
+
+    def chosen(a: Any) -> F64:
+        return a if whole else np.where(usable, a, 0.0)
+
+    y, x, noise = chosen(value), chosen(raw), chosen(np.broadcast_to(noise, keep.shape))
+    weight = np.maximum(count, 1)
+    y = chosen(y - y.sum(-1, keepdims=True) / weight)
+    x = chosen(x - x.sum(-1, keepdims=True) / weight)
+    xx, yy, xy = float(np.vdot(x, x)), float(np.vdot(y, y)), float(np.vdot(x, y))
+    if xx <= 1e-24 * max(1.0, float(np.vdot(raw, raw))):
         return None
     slope = xy / xx
-    count_all = int(usable.sum())
-    noise_sum = float((np.broadcast_to(noise, usable.shape)[usable] ** 2).sum())
+    noise_sum = float(np.vdot(noise, noise))
     if yy <= 0.0:
         return Fit(slope, 0.0, np.inf, noise_sum > 0.0)
-    rest = float(((y - slope * x) ** 2).sum())
-    error = (max(rest, noise_sum / 12.0) / count_all / xx) ** 0.5 / abs(slope) if slope else np.inf
+    y -= slope * x
+    rest = float(np.vdot(y, y))
+    error = (max(rest, noise_sum / 12.0) / entries / xx) ** 0.5 / abs(slope) if slope else np.inf
     return Fit(slope, 1.0 - rest / yy, error, rest <= 4.0 * noise_sum)
 
 
@@ -454,11 +338,10 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
 
     arrays = trace.arrays
     g = arrays.geometry(x)
-    index = _sample_index(g.sizes, axis)
-    logits = arrays.take(x, index)
-    logits = np.broadcast_to(logits, np.broadcast_shapes(logits.shape, (logits.shape[0], g.sizes[axis]))).astype(np.float64)
-    live = np.isfinite(logits) & (logits > MASKED_BELOW)
-    p = arrays.take(weights, index) if weights is not None else row_softmax(np.where(np.isfinite(logits) | (logits < 0), logits, -np.inf))
+    index = list(sample(g.sizes, axis))
+    logits = take(arrays, x, index)
+    live = (logits > MASKED_BELOW) & (logits < np.inf)
+    p = take(arrays, weights, index) if weights is not None else row_softmax(np.where(np.isfinite(logits) | (logits < 0), logits, -np.inf))
     p = np.asarray(p, np.float64).reshape(logits.shape)
     if trace.wants_samples():
         run.samples = _samples(logits, p, live)
@@ -466,7 +349,7 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
     if track.lost:
         run.notes.append(f"no regression: {track.lost}")
         return
-    walked = _walk(trace, track, logits, _Position(index, g, logits.shape), product)
+    walked = _walk(trace, track, logits, live, Position(index, g), product)
     letter = _axis_letter(walked.index, product)
     if letter is not None:
         describe_again = letter in product.q_letters and letter not in product.k_letters
@@ -475,8 +358,9 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
             describe(run, track, product, letter)
     raw = _raw(trace, product, walked.index)
     step = ROUNDING.get(run.dtype, ROUNDING["float32"])
-    gain = np.where(np.abs(walked.gain) > 0, np.abs(walked.gain), 1.0)
-    noise = step * (np.where(walked.keep, np.abs(logits), 0.0) + np.abs(walked.addends)) / gain
+    gain = np.where(walked.gain == 0, 1.0, walked.gain)
+    with np.errstate(invalid="ignore"):
+        noise = (np.abs(logits) + np.abs(walked.addends)) * (step / np.abs(gain))
     found = regress(walked.value, raw, walked.keep, noise)
     if found is None:
         run.notes.append("no regression: fewer than 32 unmasked entries, or keys that do not differ")

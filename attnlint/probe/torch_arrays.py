@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -48,14 +49,8 @@ class TorchArrays:
             if t.device.type == "cpu" and t.dtype in (torch.float32, torch.float64, torch.bool, torch.int64, torch.int32, torch.uint8):
                 values = t.resolve_neg().numpy()
                 return np.asarray(values[tuple(index)] if index else values, dtype=np.float64)
-            if not index:
-                picked = t
-            elif any(isinstance(i, slice) for i in index):
-                picked = t[tuple(index)]
-            else:
-                shape = np.broadcast_shapes(*[np.shape(i) for i in index])
-                at = tuple(torch.from_numpy(np.array(np.broadcast_to(i, shape), dtype=np.int64)).to(t.device) for i in index)
-                picked = t[at]
+            at = tuple(i if isinstance(i, slice) else torch.from_numpy(np.array(i)).to(t.device) for i in index)
+            picked = t[at] if at else t
             if picked.is_complex():
                 picked = picked.abs()
             return picked.double().cpu().numpy()
@@ -101,30 +96,24 @@ class TorchArrays:
         if not weights.is_floating_point() or weights.shape != logits.shape or not weights.numel():
             return None
         with torch._C._DisableTorchDispatch(), torch.no_grad():
-            p, x = weights.detach().movedim(axis, -1), logits.detach().movedim(axis, -1)
-            axis = -1
-            if p.numel() > FULL_STATISTICS:
-                every = p.numel() // (FULL_STATISTICS // 2) + 1
-                p, x = p.reshape(-1, p.shape[-1])[::every], x.reshape(-1, x.shape[-1])[::every]
+            every = weights.numel() // (FULL_STATISTICS // 2) + 1 if weights.numel() > FULL_STATISTICS else 1
+            p, x = (t.detach().movedim(axis, -1).reshape(-1, t.shape[axis])[::every] for t in (weights, logits))
             p = p.float()
-            keys = (x > torch.maximum(x.amax(axis, keepdim=True) - 1000.0, torch.full((), -1e4, dtype=x.dtype, device=x.device))).sum(axis)
-            top = p.amax(axis)
-            rows = keys > 0
-            n = int(rows.sum().item())
-            if n == 0:
+            top, squares = p.amax(-1).double(), (p * p).sum(-1).double()
+            entropy = -(p * p.clamp_min(torch.finfo(p.dtype).tiny).log()).sum(-1).double()
+            low, high = torch.aminmax(x)
+            if float(low) > max(float(high) - 1000.0, -1e4):  # no key is masked
+                several = p.shape[-1] > 1
+                spread = entropy / math.log(p.shape[-1]) if several else entropy[:0]
+            else:
+                floor = torch.maximum(x.amax(-1, keepdim=True) - 1000.0, torch.full((), -1e4, dtype=x.dtype, device=x.device))
+                keys = (x > floor).sum(-1)
+                rows, some = keys > 0, keys > 1
+                top, squares, spread = top[rows], squares[rows], entropy[some] / keys[some].double().log()
+            if not len(top):
                 return Statistics()
-            squares = 1.0 - (p * p).sum(axis)
-            several = keys > 1
-            spread = None
-            if bool(several.any().item()):
-                entropy = torch.special.entr(p).sum(axis)
-                spread = float((entropy[several] / keys[several].double().log()).mean().item())
-            return Statistics(
-                float(top[rows].double().mean().item()),
-                float((top[rows] > 0.99).double().mean().item()),
-                spread,
-                float(squares[rows].double().mean().item()),
-            )
+            figures = torch.stack([top.mean(), (top > 0.99).double().mean(), 1.0 - squares.mean(), spread.mean()]).tolist()
+            return Statistics(figures[0], figures[1], figures[3] if len(spread) else None, figures[2])
 
     def row_sums(self, weights: Any, axis: int) -> Any:
         with torch._C._DisableTorchDispatch(), torch.no_grad():
