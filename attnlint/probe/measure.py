@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attnlint.probe.positions import Lost, Position, runs_over, sample, take
+from attnlint.probe.contraction import contraction
+from attnlint.probe.positions import Lost, Position, moved, piece, sample, take, within
 from attnlint.probe.trace import (
     FILL_MASKS_BELOW,
     Add,
@@ -40,156 +41,87 @@ FEWEST = 32
 MASKED_BELOW = -1e4
 ADDEND_MASKS_BELOW = -50.0
 SAMPLE = 64
+FULL_STATISTICS = 1 << 16
+"""Entries over which the statistics are taken on evenly spread rows, half as many entries, instead of on all."""
 
 
 class Walked:
     """Logits traced back to the product: `value` should be proportional to q·k where `keep`; `gain` and `addends` lead forward again."""
 
-    def __init__(self, value: F64, keep: Any) -> None:
-        self.value, self.keep = value, keep
+    def __init__(self, value: F64, keep: Any, position: Position) -> None:
+        self.value, self.keep, self.position = value, keep, position
         self.gain: Any = 1.0
         self.addends: Any = 0.0
         self.uneven = False
         self.capped = False
-        self.index: list[Any] = []
+
+    def only(self, inside: Any) -> None:
+        if inside is not True:
+            self.keep = self.keep & inside
 
 
-def _walk(trace: Trace, track: Track, value: F64, live: Any, position: Position, product: Product) -> Walked:
+def _walk(arrays: Arrays, track: Track, value: F64, live: Any, position: Position, product: Product) -> Walked:
     import numpy as np
 
-    walked = Walked(value if live.all() else np.where(live, value, 0.0), live.copy())
+    walked = Walked(value if live.all() else np.where(live, value, 0.0), live, position)
     for event in reversed(track.events):
         if isinstance(event, Move):
-            index, inside = position.within(event.at)
-            walked.keep &= inside
-            position.move(index, event.source)
+            walked.only(within(position, event.at)[1])
+            position = moved(position, event.at, event.source)
         elif isinstance(event, Scale):
             if isinstance(event.value, float):
                 walked.value = walked.value / event.value if event.value else walked.value
                 walked.gain = walked.gain * event.value
             else:
                 array, divide = event.value if isinstance(event.value, tuple) else (event.value, False)
-                if not trace.arrays.numeric(array):
+                if not arrays.numeric(array):
                     raise Lost("a multiplier has no values")
                 if not isinstance(event.value, tuple):
                     continue  # a 0/1 mask: that the zeros stay is what the regression is to show
-                index, _ = position.within(event.at)
-                factor = take(trace.arrays, array, index)
+                factor = take(arrays, array, position, event.at)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     factor = 1.0 / factor if divide else factor
                     walked.value = np.where(factor != 0, walked.value / np.where(factor == 0, 1.0, factor), 0.0)
                 walked.gain = walked.gain * factor
                 walked.uneven = True
         elif isinstance(event, Add):
-            if not trace.arrays.numeric(event.array):
+            if not arrays.numeric(event.array):
                 raise Lost("an addend has no values")
-            index, _ = position.within(event.at)
-            addend = take(trace.arrays, event.array, index) * event.alpha
-            walked.keep &= np.isfinite(addend) & (addend * walked.gain > ADDEND_MASKS_BELOW)
+            addend = take(arrays, event.array, position, event.at) * event.alpha
+            walked.only(np.isfinite(addend) & (addend * walked.gain > ADDEND_MASKS_BELOW))
             addend = np.where(walked.keep, addend, 0.0)
             walked.value = walked.value - addend
             walked.addends = walked.addends + addend * walked.gain
         elif isinstance(event, Fill):
-            index, _ = position.within(event.at)
-            if not trace.arrays.numeric(event.mask):
+            if not arrays.numeric(event.mask):
                 raise Lost("a mask has no values")
-            hit = take(trace.arrays, event.mask, index) != 0
+            hit = take(arrays, event.mask, position, event.at) != 0
             hit = ~hit if event.negate else hit
-            fill = event.value if isinstance(event.value, float) else take(trace.arrays, event.value, index)
-            walked.keep &= ~(hit & (np.asarray(fill) <= FILL_MASKS_BELOW))
+            fill = event.value if isinstance(event.value, float) else take(arrays, event.value, position, event.at)
+            walked.only(~(hit & (np.asarray(fill) <= FILL_MASKS_BELOW)))
         elif isinstance(event, PartFill):
-            _, inside = position.within(event.region)
             if event.value is None or event.value <= FILL_MASKS_BELOW:
-                walked.keep &= ~inside
+                walked.only(np.logical_not(within(position, event.region)[1]))
         elif isinstance(event, SoftCap):
-            walked.keep &= np.abs(walked.value) < 0.999
+            walked.only(np.abs(walked.value) < 0.999)
             walked.value = np.arctanh(np.clip(walked.value, -0.999, 0.999))
             walked.capped = True
         elif isinstance(event, Joined):
-            index, _ = position.within(event.at)
-            along = index[event.axis] - event.start
-            size = event.source.sizes[event.axis]
-            walked.keep &= (along >= 0) & (along < size)
-            index[event.axis] = np.clip(along, 0, size - 1)
-            position.move(index, event.source)
+            position, inside = piece(position, event.at, event.axis, event.start, event.source)
+            walked.only(inside)
         elif isinstance(event, ZeroTriangle):
             continue
-    index, inside = position.within(product.geometry)
-    walked.keep &= inside
-    walked.index = index
+    walked.only(within(position, product.geometry)[1])
+    walked.position = position
     return walked
 
 
-def _raw(trace: Trace, product: Product, index: list[Any]) -> F64:
+def _raw(arrays: Arrays, product: Product, position: Position) -> F64:
     """q·k of the sampled entries in float64."""
-    import numpy as np
-
-    arrays = trace.arrays
     if product.q is None or not (arrays.numeric(product.q) and arrays.numeric(product.k)):
         raise Lost("q and k have no values")
-    place = {c: i for i, c in zip(index, product.out_letters, strict=True) if c != "."}
-    contracted = [c for c in product.q_letters if c in product.k_letters and c not in product.out_letters and c != "."]
-    sides = [(product.q, product.q_letters), (product.k, product.k_letters)]
-    if any(c not in place and c not in contracted and c != "." for _, letters in sides for c in letters):
-        raise Lost("the product sums over an axis of one operand only")
-    shape = np.broadcast_shapes((1, 1), *[i.shape for i in index])
-    for query, key in ((sides[0], sides[1]), (sides[1], sides[0])):
-        batch = {c: place[c] for c in key[1] if c in place and place[c].shape[1] == 1}
-        keys = {c: place[c] for c in key[1] if c in place and c not in batch}
-        # The usual case: one operand does not depend on the key's index, the other depends on the row only through its batch.
-        if not keys or any(place[c].shape[1] > 1 for c in query[1] if c in place) or any(i.shape[0] > 1 for i in keys.values()):
-            continue
-        vectors = _vectors(arrays, query, {c: place[c][:, 0] for c in query[1] if c in place}, contracted)
-        vectors = np.broadcast_to(vectors, (shape[0], vectors.shape[-1]))
-        first, group = _groups(list(batch.values()))
-        if len(keys) == 1 and all(runs_over(i, arrays.geometry(key[0]).sizes[key[1].index(c)]) for c, i in keys.items()):
-            picked = {c: i[first, 0] if i.shape[0] > 1 else i[0] for c, i in batch.items()} | dict.fromkeys(keys, slice(None))
-        else:
-            picked = {c: i[first] if i.shape[0] > 1 else i for c, i in batch.items()} | keys
-        blocks = _vectors(arrays, key, picked, contracted)
-        blocks = blocks.reshape(-1, *blocks.shape[-2:]).swapaxes(1, 2)
-        if len(blocks) == 1:
-            return np.asarray(vectors @ blocks[0])
-        count = shape[0] // len(blocks)
-        if np.array_equal(group, np.repeat(np.arange(len(blocks)), count)):
-            return np.asarray((vectors.reshape(len(blocks), count, -1) @ blocks).reshape(shape))
-        result = np.empty(shape)
-        for number, block in enumerate(blocks):
-            members = group == number
-            result[members] = vectors[members] @ block
-        return result
-    a, b = (_vectors(arrays, side, {c: np.broadcast_to(i, shape) for c, i in place.items()}, contracted) for side in sides)
-    return np.broadcast_to(np.einsum("...d,...d->...", a, b), shape)
-
-
-def _groups(batch: list[Any]) -> tuple[Any, Any]:
-    """The first row of each group of rows that share all these indices, and which group each row is of."""
-    import numpy as np
-
-    number = np.zeros(1, np.int64)
-    for i in batch:
-        number = number * (int(i.max()) + 1) + i[:, 0]
-    _, first, group = np.unique(number, return_index=True, return_inverse=True)
-    return first, group
-
-
-def _vectors(arrays: Arrays, side: tuple[Any, str], picked: dict[str, Any], contracted: list[str]) -> F64:
-    """Vectors over the contraction, as the last axis. `picked` has the indices along the other axes, or a slice, which comes before it."""
-    import numpy as np
-
-    array, letters = side
-    index = [slice(None) if c in contracted else picked.get(c, np.zeros(1, np.int64)) for c in letters]
-    found = arrays.take(array, index)
-    sliced = [c for c, i in zip(letters, index, strict=True) if isinstance(i, slice)]
-    lead = found.ndim - len(sliced)
-    if lead:
-        # Where the picked axes stand together NumPy leaves them at their place, else it puts them first.
-        at = [n for n, i in enumerate(index) if not isinstance(i, slice)]
-        if at[0] and at[-1] - at[0] == len(at) - 1:
-            found = np.moveaxis(found, range(at[0], at[0] + lead), range(lead))
-    order = [sliced.index(c) for c in (*[c for c in sliced if c not in contracted], *contracted)]
-    found = found.transpose(*range(lead), *[lead + n for n in order])
-    return found.reshape(*found.shape[: found.ndim - len(contracted)], -1) if len(contracted) != 1 else found
+    letters = (product.q_letters, product.k_letters, product.out_letters)
+    return contraction(position, product.geometry, letters, (product.q_shape, product.k_shape)).compute(arrays, product)
 
 
 ROUNDING = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
@@ -241,22 +173,32 @@ def row_softmax(x: F64) -> F64:
     return softmax(x)
 
 
-def statistics_of(p: F64, live: Any) -> Statistics:
-    """The statistics of sampled rows."""
+def statistics_of(p: Any, live: Any) -> Statistics:
+    """The statistics of rows of weights; `live` are their unmasked keys."""
     import numpy as np
 
-    keys = live.sum(-1)
-    rows = keys > 0
-    if not rows.any():
+    keys = np.full(len(p), p.shape[-1]) if live.all() else live.sum(-1)
+    if not keys.all():
+        p, keys = p[keys > 0], keys[keys > 0]
+    if not len(p):
         return Statistics()
-    p, keys = p[rows], keys[rows]
-    top = p.max(-1)
-    several = keys > 1
+    top, squares = p.max(-1), (p * p).sum(-1)
     entropy = None
+    several = keys > 1
     if several.any():
-        logs = np.log(np.where(p > 0, p, 1.0))
-        entropy = float((-(p * logs).sum(-1)[several] / np.log(keys[several])).mean())
-    return Statistics(float(top.mean()), float((top > 0.99).mean()), entropy, float((1.0 - (p * p).sum(-1)).mean()))
+        spread = -(p * np.log(np.maximum(p, np.finfo(p.dtype).tiny))).sum(-1)
+        entropy = float((spread[several] / np.log(keys[several])).mean())
+    return Statistics(float(top.mean(dtype=np.float64)), float((top > 0.99).mean()), entropy, 1.0 - float(squares.mean(dtype=np.float64)))
+
+
+def _statistics(arrays: Arrays, x: Any, weights: Any, axis: int) -> Statistics:
+    """The statistics of all rows, or of evenly spread ones where there are many."""
+    import numpy as np
+
+    entries = arrays.geometry(x).numel
+    every = entries // (FULL_STATISTICS // 2) + 1 if entries > FULL_STATISTICS else 1
+    logits = arrays.rows(x, axis, every)
+    return statistics_of(arrays.rows(weights, axis, every), logits > np.maximum(logits.max(-1, keepdims=True) - 1000.0, MASKED_BELOW))
 
 
 def _samples(x: F64, p: F64, live: Any) -> Samples:
@@ -338,25 +280,29 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
 
     arrays = trace.arrays
     g = arrays.geometry(x)
-    index = list(sample(g.sizes, axis))
-    logits = take(arrays, x, index)
+    if not g.numel:
+        raise Lost("no entries")
+    start = sample(g, axis)
+    logits = take(arrays, x, start, g)
     live = (logits > MASKED_BELOW) & (logits < np.inf)
-    p = take(arrays, weights, index) if weights is not None else row_softmax(np.where(np.isfinite(logits) | (logits < 0), logits, -np.inf))
-    p = np.asarray(p, np.float64).reshape(logits.shape)
+    if weights is not None:
+        p = take(arrays, weights, sample(arrays.geometry(weights), axis), arrays.geometry(weights))
+    else:
+        p = row_softmax(np.where(np.isfinite(logits) | (logits < 0), logits, -np.inf))
     if trace.wants_samples():
         run.samples = _samples(logits, p, live)
-    run.statistics = (arrays.statistics(x, weights, axis) if weights is not None else None) or statistics_of(p, live)
+    run.statistics = statistics_of(p, live) if weights is None else _statistics(arrays, x, weights, axis)
     if track.lost:
         run.notes.append(f"no regression: {track.lost}")
         return
-    walked = _walk(trace, track, logits, live, Position(index, g), product)
-    letter = _axis_letter(walked.index, product)
+    walked = _walk(arrays, track, logits, live, start, product)
+    letter = _axis_letter(walked.position, product)
     if letter is not None:
         describe_again = letter in product.q_letters and letter not in product.k_letters
         if describe_again:
             run.notes.clear()
             describe(run, track, product, letter)
-    raw = _raw(trace, product, walked.index)
+    raw = _raw(arrays, product, walked.position)
     step = ROUNDING.get(run.dtype, ROUNDING["float32"])
     gain = np.where(walked.gain == 0, 1.0, walked.gain)
     with np.errstate(invalid="ignore"):
@@ -377,10 +323,10 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
     run.reference = _reference(run, logits, p, walked, raw, track)
 
 
-def _axis_letter(index: list[Any], product: Product) -> str | None:
+def _axis_letter(position: Position, product: Product) -> str | None:
     """Which axis of the product varies along the keys of a row."""
-    for i, c in zip(index, product.out_letters, strict=True):
-        if c != "." and i.ndim == 2 and i.shape[1] > 1 and i[0, 0] != i[0, -1]:
+    for i, c in zip(within(position, product.geometry)[0], product.out_letters, strict=True):
+        if c != "." and i.shape[1] > 1 and i[0, 0] != i[0, -1]:
             return c
     return None
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attnlint.probe.trace import Info, Trace
-from attnlint.probe.values import Geometry, Statistics
+from attnlint.probe.values import Geometry
 
 
 def _base(a: Any) -> Any:
@@ -75,8 +75,9 @@ class NumpyArrays:
         zeros = plain == 0
         return bool(zeros.any()) and bool((zeros | (plain == 1)).all())
 
-    def statistics(self, logits: Any, weights: Any, axis: int) -> Statistics | None:
-        return None
+    def rows(self, a: Any, axis: int, every: int) -> Any:
+        plain = np.moveaxis(np.asarray(a), axis, -1)
+        return plain.reshape(-1, plain.shape[-1])[::every].astype(np.float64)
 
     def row_sums(self, weights: Any, axis: int) -> Any:
         return np.asarray(weights, dtype=np.float64).sum(axis)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from attnlint.probe.values import Geometry, Statistics
+from attnlint.probe.values import Geometry
 
-FULL_STATISTICS = 1 << 16
-"""Entries over which the statistics are taken on evenly spread rows, half as many entries, instead of on all."""
+_FLOATS = (torch.float32, torch.float64)
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _dtype_names: dict[torch.dtype, str] = {}
 
@@ -62,7 +60,7 @@ class TorchArrays:
         return name
 
     def is_parameter(self, a: Any) -> bool:
-        return isinstance(a, torch.nn.Parameter) or a.untyped_storage()._cdata in self.parameters
+        return (type(a) is not torch.Tensor and isinstance(a, torch.nn.Parameter)) or a.untyped_storage()._cdata in self.parameters
 
     def trainable(self, a: Any) -> bool:
         return bool(a.requires_grad)
@@ -91,29 +89,10 @@ class TorchArrays:
             zeros = t == 0
             return bool(zeros.any().item()) and bool((zeros | (t == 1)).all().item())
 
-    def statistics(self, logits: Any, weights: Any, axis: int) -> Statistics | None:
-        """The statistics of all rows, or of evenly spread ones where there are many; None leaves them to the sample."""
-        if not weights.is_floating_point() or weights.shape != logits.shape or not weights.numel():
-            return None
+    def rows(self, a: Any, axis: int, every: int) -> Any:
         with torch._C._DisableTorchDispatch(), torch.no_grad():
-            every = weights.numel() // (FULL_STATISTICS // 2) + 1 if weights.numel() > FULL_STATISTICS else 1
-            p, x = (t.detach().movedim(axis, -1).reshape(-1, t.shape[axis])[::every] for t in (weights, logits))
-            p = p.float()
-            top, squares = p.amax(-1).double(), (p * p).sum(-1).double()
-            entropy = -(p * p.clamp_min(torch.finfo(p.dtype).tiny).log()).sum(-1).double()
-            low, high = torch.aminmax(x)
-            if float(low) > max(float(high) - 1000.0, -1e4):  # no key is masked
-                several = p.shape[-1] > 1
-                spread = entropy / math.log(p.shape[-1]) if several else entropy[:0]
-            else:
-                floor = torch.maximum(x.amax(-1, keepdim=True) - 1000.0, torch.full((), -1e4, dtype=x.dtype, device=x.device))
-                keys = (x > floor).sum(-1)
-                rows, some = keys > 0, keys > 1
-                top, squares, spread = top[rows], squares[rows], entropy[some] / keys[some].double().log()
-            if not len(top):
-                return Statistics()
-            figures = torch.stack([top.mean(), (top > 0.99).double().mean(), 1.0 - squares.mean(), spread.mean()]).tolist()
-            return Statistics(figures[0], figures[1], figures[3] if len(spread) else None, figures[2])
+            rows = a.detach().movedim(axis, -1).reshape(-1, a.shape[axis])[::every]
+            return (rows if rows.dtype in _FLOATS else rows.float()).resolve_neg().cpu().numpy()
 
     def row_sums(self, weights: Any, axis: int) -> Any:
         with torch._C._DisableTorchDispatch(), torch.no_grad():

@@ -140,6 +140,8 @@ def _added_product(c: Call) -> None:
         b = c.kwargs.get("vec")
     if a is None:
         a = c.kwargs.get("mat")
+    if c.trace.is_layer(a, b):
+        return
     beta, alpha = float(c.kwargs.get("beta", 1)), float(c.kwargs.get("alpha", 1))
     kind = {"addmm": "mm", "baddbmm": "bmm", "addmv": "mv"}[c.name.rstrip("_")]
     base_info = c.trace.get(base) if beta != 0 else None
@@ -505,7 +507,9 @@ HANDLERS: dict[str, Handler] = {
 
 
 class _Plan:
-    __slots__ = ("composite", "handler", "kernel", "name", "view")
+    """What is done with one operation, found out once."""
+
+    __slots__ = ("composite", "handler", "kernel", "mutable", "name", "taken_apart", "view")
 
     def __init__(self, func: Any) -> None:
         packet = func.overloadpacket.__name__ if hasattr(func, "overloadpacket") else str(func)
@@ -519,16 +523,21 @@ class _Plan:
             self.handler = HANDLERS.get(packet) or (
                 HANDLERS.get(packet[:-1]) if packet.endswith("_") and not packet.endswith("__") else None
             )
-        self.view = _is_view(func)
+        schema = getattr(func, "_schema", None)
+        self.mutable = schema is not None and schema.is_mutable
+        self.view = packet == "_unsafe_view" or (schema is not None and _is_view(schema))
         self.composite = self.kernel is None and _is_composite(func)
+        self.taken_apart = self.composite or not isinstance(func, torch._ops.OpOverload)
 
 
-def _is_view(func: Any) -> bool:
-    schema = getattr(func, "_schema", None)
-    if schema is None:
-        return False
-    aliased = [a for a in schema.arguments if a.alias_info is not None]
-    return bool(aliased) and not any(a.alias_info.is_write for a in aliased)
+def _planned(func: Any) -> _Plan:
+    plan = _plans[func] = _Plan(func)
+    return plan
+
+
+def _is_view(schema: Any) -> bool:
+    first = schema.arguments[0].alias_info if schema.arguments else None
+    return first is not None and not any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
 
 
 def _is_composite(func: Any) -> bool:
@@ -557,18 +566,15 @@ class ProbeMode(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        plan = _plans.get(func)
-        if plan is None:
-            plan = _plans[func] = _Plan(func)
-        if not isinstance(func, torch._ops.OpOverload):
-            return self._higher_order(func, args, kwargs)
-        if plan.composite:
-            return self._composite(func, args, kwargs)
-        out = func(*args, **kwargs)
+        plan = _plans.get(func) or _planned(func)
+        if plan.taken_apart:
+            return self._composite(func, args, kwargs or {}) if plan.composite else self._higher_order(func, args, kwargs or {})
+        out = func(*args, **kwargs) if kwargs else func(*args)
+        if plan.view and type(args[0]) is torch.Tensor:
+            return out  # it shares its storage, where all that is known is kept: more than half of all operations end here
         if torch._C._current_graph_task_id() == -1:
             try:
-                self._observe(plan, func, args, kwargs, out)
+                self._observe(plan, func, args, kwargs or {}, out)
             except Exception as error:  # the forward goes on whatever happens here
                 if len(self.errors) < 16:
                     self.errors.append(error)
@@ -600,11 +606,10 @@ class ProbeMode(TorchDispatchMode):
             observe_kernel(self.trace, plan.kernel, plan.name, bind(func._schema, args, kwargs), out)
             return
         if plan.view:
-            x = args[0] if args else None
-            if isinstance(x, torch.nn.Parameter):
-                self.arrays.parameters.add(x.untyped_storage()._cdata)
-            elif type(x) is not torch.Tensor and isinstance(x, torch.Tensor) and isinstance(out, torch.Tensor):
-                self._foreign_view(x, out)
+            if isinstance(args[0], torch.nn.Parameter):
+                self.arrays.parameters.add(args[0].untyped_storage()._cdata)
+            elif isinstance(args[0], torch.Tensor) and isinstance(out, torch.Tensor):
+                self._foreign_view(args[0], out)
             return
         if plan.handler is not None:
             plan.handler(Call(self.trace, self.arrays, func, plan.name, args, kwargs, out))
@@ -625,29 +630,19 @@ class ProbeMode(TorchDispatchMode):
             return
         if getattr(func, "namespace", "aten") not in ("aten", "prims", "profiler", "inductor", "c10d", "_c10d_functional"):
             self.trace.opaque_calls.add(f"{func.namespace}::{plan.name}")
+        given = [t for x in args for t in (x if isinstance(x, (list, tuple)) else (x,)) if isinstance(t, torch.Tensor)]
+        known = [(t, info) for t in given if (info := self.trace.get(t)) is not None]
         result = out[0] if isinstance(out, (tuple, list)) and out else out
-        if not isinstance(result, torch.Tensor):
+        if not known or not isinstance(result, torch.Tensor):
             return
         if not result.is_floating_point():
-            for x in args:
-                if isinstance(x, torch.Tensor):
-                    info = self.trace.get(x)
-                    if info is not None and info.random:
-                        self.trace.put(result, Info(random=True))
-                        return
+            if any(info.random for _, info in known):
+                self.trace.put(result, Info(random=True))
             return
-        learned = False
-        found = None
-        for x in args:
-            for t in x if isinstance(x, (list, tuple)) else (x,):
-                if not isinstance(t, torch.Tensor):
-                    continue
-                info = self.trace.get(t)
-                if info is not None and (info.track is not None or info.weights is not None) and t.shape == result.shape and found is None:
-                    found = t
-                if self.arrays.is_parameter(t) or (info is not None and (info.learned or info.parameter)):
-                    learned = True
-        if found is not None:
-            self.trace.opaque(found, result, plan.name, learned=learned)
-        elif args and isinstance(args[0], torch.Tensor) and self.trace.same_storage(args[0], result) and func._schema.is_mutable:
+        for t, info in known:
+            if (info.track is not None or info.weights is not None) and t.shape == result.shape:
+                learned = any(map(self.arrays.is_parameter, given)) or any(i.learned or i.parameter for _, i in known)
+                self.trace.opaque(t, result, plan.name, learned=learned)
+                return
+        if plan.mutable and given[0] is args[0] and self.trace.same_storage(args[0], result):
             self.trace.forget(result)

@@ -37,7 +37,7 @@ class Arrays(Protocol):
     def trainable(self, a: Any) -> bool: ...
     def constant(self, a: Any) -> float | None: ...
     def zero_one(self, a: Any) -> bool: ...
-    def statistics(self, logits: Any, weights: Any, axis: int) -> Statistics | None: ...
+    def rows(self, a: Any, axis: int, every: int) -> Any: ...
     def row_sums(self, weights: Any, axis: int) -> Any: ...
 
 
@@ -280,10 +280,10 @@ class Write(NamedTuple):
 
 
 class Entry:
-    __slots__ = ("geometry", "guard", "info", "writes")
+    __slots__ = ("guard", "info", "writes")
 
-    def __init__(self, info: Info, geometry: Geometry, guard: Any) -> None:
-        self.info, self.geometry, self.guard = info, geometry, guard
+    def __init__(self, info: Info, guard: Any) -> None:
+        self.info, self.guard = info, guard
         self.writes: list[Write] = []
 
 
@@ -406,8 +406,7 @@ class Trace:
 
         old = table.get(key)
         guard = old.guard if old is not None else self.arrays.guard(a, gone)
-        entry = Entry(info, self.arrays.geometry(a), guard)
-        table[key] = entry
+        entry = table[key] = Entry(info, guard)
         return entry
 
     def forget(self, a: Any) -> None:
@@ -980,6 +979,13 @@ class Trace:
         self.put(out, after._replace(origin=after.origin or self.origin(x, None)))
 
     # --- products ----------------------------------------------------------------------------------------------------------------
+
+    def is_layer(self, q: Any, k: Any) -> bool:
+        """Whether the product of two arrays is a linear layer of data, the commonest of all: nothing of it is of interest."""
+        a, b = self.get(q) or EMPTY, self.get(k) or EMPTY
+        if not (a.parameter or b.parameter or self.arrays.is_parameter(k) or self.arrays.is_parameter(q)):
+            return False
+        return not any(i.track is not None or i.weights is not None or i.exponential is not None for i in (a, b))
 
     def product(
         self,
