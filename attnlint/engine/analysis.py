@@ -15,14 +15,30 @@ from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope, Statement, Unit
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.state import BudgetExceeded, Frame
-from attnlint.engine.values import Argument, ClassValue, Function, Instance, Items, Leaf, ShapeOf, Sum, Tensor, Value, condition_text
+from attnlint.engine.values import (
+    Argument,
+    ClassValue,
+    Concat,
+    Elementwise,
+    Function,
+    Instance,
+    Items,
+    Leaf,
+    ShapeOf,
+    Sum,
+    Tensor,
+    Value,
+    condition_text,
+)
 
-# words of a definition that may hold a site itself
-HOLDS = re.compile(
+# words of a definition that may hold a site itself; a softmax written out also needs a product, or a quotient by a sum
+SOFTMAX = re.compile(
     r"softmax|scaled_dot_product|(?<![\"'])flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
-    r"|logsumexp|sageattn|attention_interface|\bexp\(",
+    r"|logsumexp|sageattn|attention_interface",
     re.I,
 )
+EXPONENTIAL = re.compile(r"\bexp2?_?\(")
+_SUMS = re.compile(r"sum\w*\(")
 # a call in a module-level script that may be a site
 _APPLIES = re.compile(
     r"(softmax|scaled_dot_product|flash_attn|flash_attention|efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|\bexp)\w*\(",
@@ -31,10 +47,20 @@ _APPLIES = re.compile(
 # words of a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
 # what speaks of attention and is none
-_NO_ATTENTION = re.compile(r"(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|OutputWith", re.I)
-_PRODUCT = re.compile(r"\s@\s|matmul|einsum|bmm|\.mm\(|\.dot\(|\bsum\(|attention\w*\(q|scaled_dot_product")
+_NO_ATTENTION = re.compile(r"(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|seq_?lens?$|OutputWith", re.I)
+_PRODUCT = re.compile(
+    r"\s@\s|matmul|einsum|bmm|\bmm\(|\bdot\(|batch_dot|tensordot|\*[^\n]*\bsum\(|\bsum\([^\n]*\*|attention\w*\(q|scaled_dot_product|\binner\("
+)
 MAX_CALLER_ROUNDS = 3
-_EXPONENTIAL = re.compile(r"\bexp\(")
+
+
+def holds(words: str) -> bool:
+    """Whether the words of a definition leave it open that it holds a site."""
+    if SOFTMAX.search(words) is not None:
+        return True
+    return EXPONENTIAL.search(words) is not None and (
+        _PRODUCT.search(words) is not None or ("/" in words and _SUMS.search(words) is not None)
+    )
 
 
 class Analysis:
@@ -49,9 +75,9 @@ class Analysis:
     def run(self) -> list[AttentionSite]:
         """Evaluate what may hold a site, then its callers while some site still depends on them."""
         scope = self.scope
-        texts = {statement.index: scope.statement_text(statement) for statement in scope.statements}
+        texts = {statement.index: scope.words(statement.first, statement.last) for statement in scope.statements}
         definitions = [s for s in scope.statements if s.kind in ("class", "function")]
-        direct = [s for s in definitions if HOLDS.search(texts[s.index]) or self._calls_imported(texts[s.index])]
+        direct = [s for s in definitions if holds(texts[s.index]) or self._calls_imported(texts[s.index])]
         done: set[int] = set()
         script = [s for s in scope.statements if s.kind not in ("class", "function", "import")]
         for statement in direct:
@@ -59,16 +85,19 @@ class Analysis:
             done.add(statement.index)
         helpers = self._silent_helpers(direct, texts)
         for _ in range(MAX_CALLER_ROUNDS):
-            names = self._open_names() | helpers
+            names, bare = self._open_names()
+            mentions, applies = _any_of(names), _any_of(bare | helpers)
             helpers = set()
-            if not names:
-                break
-            mentions = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
-            callers = [s for s in definitions if s.index not in done and mentions.search(texts[s.index])]
+            callers = [
+                s
+                for s in definitions
+                if s.index not in done
+                and (mentions(texts[s.index]) or (applies(texts[s.index]) and _PRODUCT.search(texts[s.index]) is not None))
+            ]
             if not callers:
                 break
             for statement in callers:
-                self._definition(statement)
+                self._definition(statement, caller=True)
                 done.add(statement.index)
         holders = {name for s in definitions if s.index in done for name in s.names}
         holding = re.compile(rf"\b({'|'.join(map(re.escape, sorted(holders)))})\b[(.]") if holders else None
@@ -89,9 +118,10 @@ class Analysis:
                 return True
         return False
 
-    def _open_names(self) -> set[str]:
-        """Names of functions and classes whose sites depend on what callers pass."""
-        names = set()
+    def _open_names(self) -> tuple[set[str], set[str]]:
+        """Names of functions and classes whose sites depend on what callers pass, and of those that only apply a softmax to it."""
+        names: set[str] = set()
+        bare: set[str] = set()
         decided: dict[tuple[int, tuple[str, ...]], bool] = {}
         unsettled: list[SiteRecord] = []
         for record in self.interpreter.records:
@@ -106,11 +136,12 @@ class Analysis:
             chain = record.call_chain
             if any(decided.get((_place(record), chain[start:])) for start in range(1, len(chain))):
                 continue  # seen from nearer callers nothing is open
-            top = record.qualname.split(".")[0]
-            if top:
-                names.add(top)
-            names.update(caller.split(".")[0] for caller in chain if caller)
-        return names
+            found = {caller.split(".")[0] for caller in (record.qualname, *chain)} - {""}
+            if judge(record) is None:
+                bare |= found
+            else:
+                names |= found
+        return names, bare
 
     def _silent_helpers(self, direct: list[Statement], texts: dict[int, str]) -> set[str]:
         """Functions that exponentiate and divide, and have left no site: by itself their argument may be a number."""
@@ -118,7 +149,7 @@ class Analysis:
         return {
             name
             for statement in direct
-            if statement.kind == "function" and _EXPONENTIAL.search(texts[statement.index]) and "/" in texts[statement.index]
+            if statement.kind == "function" and EXPONENTIAL.search(texts[statement.index]) and "/" in texts[statement.index]
             for name in statement.names
             if name not in met
         }
@@ -132,7 +163,7 @@ class Analysis:
             self.interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: LibCST does not parse this definition")
             return None
 
-    def _definition(self, statement: Statement) -> None:
+    def _definition(self, statement: Statement, caller: bool = False) -> None:
         if self._unit(statement) is None:
             return
         for name in statement.names:
@@ -140,7 +171,7 @@ class Analysis:
             if isinstance(value, Function):
                 self._entry(statement.first, lambda found=value: self._function(found))  # type: ignore[misc]
             elif isinstance(value, ClassValue) and value.scope is self.scope:
-                self._entry(statement.first, lambda found=value: self._class(found))  # type: ignore[misc]
+                self._entry(statement.first, lambda found=value: self._class(found, caller))  # type: ignore[misc]
 
     def _entry(self, row: int, evaluate: Callable[[], object]) -> None:
         """Evaluate one entry within its budget; what is left out is said, and the rest goes on."""
@@ -169,25 +200,28 @@ class Analysis:
         """Functions defined inside others that nobody called: handed to a scan, returned, or registered."""
         interpreter = self.interpreter
         for node, (function, _) in list(interpreter.nested.items()):
-            if node in interpreter.entered or not HOLDS.search(interpreter.function_text(function)):
+            if node in interpreter.entered or not holds(interpreter.function_text(function)):
                 continue
             self._entry(0, lambda inner=function: interpreter.call_function(inner, [], {}, None, None, standalone=True))  # type: ignore[misc]
         interpreter.nested.clear()
 
-    def _class(self, cls: ClassValue) -> None:
-        """`__init__` first, so that `self.*` is known; then every method that may hold a site, with symbols for arguments."""
+    def _class(self, cls: ClassValue, caller: bool = False) -> None:
+        """`__init__` first, so that `self.*` is known; then every method that may hold a site, with symbols for arguments.
+
+        Of a `caller` the methods count that its own file defines: it is met for the sake of what it calls.
+        """
         self.evaluated += 1
         interpreter = self.interpreter
         for name, node in cls.inner.items():
             inner = interpreter.make_class(node, cls.scope, cls.unit, cls.closure, f"{cls.qualname}.{name}")
-            self._class(inner)
+            self._class(inner, caller)
         interpreter.facts = Facts()
         instance = interpreter.instantiate(cls, [], {}, None, standalone=True)
         if not isinstance(instance, Instance):
             return
         facts = interpreter.facts
         attributes = dict(instance.attributes)
-        for function in self._methods(cls):
+        for function in self._methods(cls, caller):
             interpreter.facts = facts.copy()
             instance.attributes = dict(attributes)
             instance.prepared = False
@@ -220,13 +254,15 @@ class Analysis:
         tensor = interpreter.as_tensor(Argument(called[0], key, PARAMETER, "tensor"))
         return ShapeOf(tensor) if tensor is not None else None
 
-    def _methods(self, cls: ClassValue) -> list[Function]:
+    def _methods(self, cls: ClassValue, caller: bool) -> list[Function]:
         """Methods to enter: those that call others come first, so that helpers are met with arguments bound."""
         interpreter = self.interpreter
         found: dict[str, Function] = {}
         for ancestor in reversed(interpreter.lineage(cls)):
             if isinstance(ancestor, ClassValue):
                 found.update(ancestor.methods)
+        if caller:
+            found = {name: function for name, function in found.items() if function.scope is self.scope}
         holding = {name for name, function in found.items() if self._holds(function)}
         entries = [
             function
@@ -270,6 +306,14 @@ class Analysis:
             interpreter.module_frame = None
 
 
+def _any_of(names: set[str]) -> Callable[[str], bool]:
+    """Whether a text holds one of some names as a word."""
+    if not names:
+        return lambda text: False
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
+    return lambda text: pattern.search(text) is not None
+
+
 def _place(record: SiteRecord) -> int:
     return id(record.softmax.node) if record.softmax is not None else 0
 
@@ -279,12 +323,12 @@ def is_open(record: SiteRecord) -> bool:
     site = judge(record)
     if site is None:  # a softmax helper, whose logits are an argument
         return record.logits is not None and _of_argument(record.logits)
-    if site.verdict == "unknown" or left_to_callers(site):
+    if left_to_callers(site) or site.ratio is None:
         return True
-    for tensor in (site.query, site.key):
-        if tensor is not None and isinstance(tensor.content, Leaf) and tensor.content.kind == "argument":
-            return True
-    return False
+    operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
+    if site.verdict == "unknown":
+        return any(symbol.kind == PARAMETER for symbol in site.ratio.symbols) or any(map(_of_argument, operands))
+    return any(isinstance(tensor.content, Leaf) and tensor.content.kind == "argument" for tensor in operands)
 
 
 def left_to_callers(site: AttentionSite) -> bool:
@@ -293,10 +337,15 @@ def left_to_callers(site: AttentionSite) -> bool:
 
 
 def _of_argument(tensor: Tensor) -> bool:
+    """Whether what a tensor holds is an argument, or could not be followed and may hang on one."""
     content = tensor.content
     if isinstance(content, Sum):
         return any(_of_argument(term) for term in content.terms)
-    return isinstance(content, Leaf) and content.kind == "argument"
+    if isinstance(content, Concat):
+        return any(_of_argument(part) for part in content.parts)
+    if isinstance(content, Elementwise):
+        return _of_argument(content.left)
+    return isinstance(content, Leaf) and content.kind in ("argument", "opaque")
 
 
 def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:

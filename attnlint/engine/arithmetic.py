@@ -351,6 +351,9 @@ def _tensor_product(
         special = tensors.quotient(engine, a, b, node)
         if special is not None:
             return special
+    for data, factor in ((a, b), (b, a)):
+        if not division and tensors.is_over_norm(data, factor, "inverse norm:"):
+            return tensors.normalise(engine, data, "divided by its norm", node)
     b_scalar = scalar_of(engine, b)
     if b_scalar is not None and not is_mask(b):
         return scaled(engine, a, b_scalar, node, b_node, division)

@@ -92,7 +92,7 @@ class Calls(Expressions):
                         if isinstance(node, cst.ClassDef) and node.name.value == name:
                             return self.make_class(node, scope, unit, None, name)
                         if isinstance(node, cst.FunctionDef) and node.name.value == name:
-                            return self.make_function(node, scope, unit, None, name, None)
+                            return self.make_function(node, scope, unit, None, name, None, (statement.first, statement.last))
                 frame = Frame(scope, unit, "", context=f"{scope.path}:")
                 self.frames.append(frame)
                 try:
@@ -165,7 +165,14 @@ class Calls(Expressions):
         return ChainMap(frame.locals, *(frame.closure.maps if isinstance(frame.closure, ChainMap) else ()))
 
     def make_function(
-        self, node: cst.FunctionDef, scope: ModuleScope, unit: Unit, closure: Any, qualname: str, owner: ClassValue | None
+        self,
+        node: cst.FunctionDef,
+        scope: ModuleScope,
+        unit: Unit,
+        closure: Any,
+        qualname: str,
+        owner: ClassValue | None,
+        rows: tuple[int, int] | None = None,
     ) -> Function:
         kind = "function"
         for decorator in node.decorators:
@@ -179,7 +186,7 @@ class Calls(Expressions):
                 kind = "class"
             elif name == "setter":
                 kind = "setter"
-        return Function(node, scope, unit, qualname, closure, owner, kind)
+        return Function(node, scope, unit, qualname, closure, owner, kind, rows)
 
     def parameters_of(self, function: Function) -> list[str]:
         parameters = function.node.params
@@ -257,22 +264,22 @@ class Calls(Expressions):
         lines = statement.last - statement.first
         if lines <= MAX_FOREIGN_TABLE or (statement.kind in ("class", "function") and lines <= 2 * MAX_FOREIGN_LINES):
             return True
-        from attnlint.engine.analysis import HOLDS
+        from attnlint.engine.analysis import holds
 
-        return statement.kind in ("class", "function") and HOLDS.search(scope.statement_text(statement)) is not None
+        return statement.kind in ("class", "function") and holds(scope.words(statement.first, statement.last))
 
     def worth_following(self, function: Function) -> bool:
         """A function of another file: short, or one that may hold a site itself."""
-        lines = self.function_text(function).count("\n")
+        lines = function.rows[1] - function.rows[0] if function.rows is not None else self.function_text(function).count("\n")
         return lines <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames)) or self.may_hold(function)
 
     def may_hold(self, function: Function) -> bool:
         """Whether the words of a function leave it open that it holds a site."""
         known = self.holding.get(id(function.node))
         if known is None:
-            from attnlint.engine.analysis import HOLDS
+            from attnlint.engine.analysis import holds
 
-            known = self.holding[id(function.node)] = HOLDS.search(self.function_text(function)) is not None
+            known = self.holding[id(function.node)] = holds(self.function_text(function))
         return known
 
     def _bind(
@@ -375,22 +382,29 @@ class Calls(Expressions):
         return hint or None
 
     def function_text(self, function: Function) -> str:
+        """What the code of a function says, without its documentation where that is known."""
         text = self.texts.get(id(function.node))
         if text is None:
-            text = self.texts[id(function.node)] = function.unit.code(function.node)
+            text = function.scope.words(*function.rows) if function.rows is not None else function.unit.code(function.node)
+            self.texts[id(function.node)] = text
         return text
 
     # --- classes
 
     def make_class(self, node: cst.ClassDef, scope: ModuleScope, unit: Unit, closure: Any, qualname: str) -> ClassValue:
         cls = ClassValue(node, scope, unit, node.name.value, qualname, closure=closure)
-        self._collect(cls, node.body.body)
+        self._collect(cls, node.body.body, {})
         return cls
 
-    def _collect(self, cls: ClassValue, body: Sequence[cst.CSTNode]) -> None:
+    def _collect(self, cls: ClassValue, body: Sequence[cst.CSTNode], met: dict[str, int]) -> None:
+        """What a class body binds; `met` counts the definitions of each method so far, which tells their rows."""
         for statement in body:
             if isinstance(statement, cst.FunctionDef):
-                function = self.make_function(statement, cls.scope, cls.unit, cls.closure, f"{cls.qualname}.{statement.name.value}", cls)
+                qualname = f"{cls.qualname}.{statement.name.value}"
+                count = met[qualname] = met.get(qualname, 0) + 1
+                rows = cls.scope.functions.get(qualname, ())
+                place = rows[count - 1] if count <= len(rows) else None
+                function = self.make_function(statement, cls.scope, cls.unit, cls.closure, qualname, cls, place)
                 if function.kind != "setter":
                     cls.methods[statement.name.value] = function
             elif isinstance(statement, cst.ClassDef):
@@ -410,7 +424,7 @@ class Calls(Expressions):
                                     if isinstance(element.value, cst.Name):
                                         cls.assigned[element.value.value] = value.value
             elif isinstance(statement, cst.If) and isinstance(statement.body, cst.IndentedBlock):
-                self._collect(cls, statement.body.body)
+                self._collect(cls, statement.body.body, met)
 
     def lineage(self, cls: ClassValue) -> list[Value]:
         """The class and its bases, nearest first, each once (depth first, the last occurrence kept)."""

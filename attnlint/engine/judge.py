@@ -249,6 +249,24 @@ def _judge_product(record: SiteRecord, carrier: Tensor, product: Product, count:
     return site
 
 
+def _other_size(site: AttentionSite) -> Monomial | None:
+    """The size of the summed axes in an operand that gives them another one than the contraction has; such a product cannot run.
+
+    `d` against `d / h` is one: it could only be equal with one head. Two names may well hold the same number.
+    """
+    product, contraction = site.product, site.contraction
+    if product is None or contraction is None:
+        return None
+    for axes in (product.left_axes, product.right_axes):
+        size = ONE
+        for axis in axes:
+            size = size * axis.size
+        ratio = site.facts.normalise(size / contraction)
+        if axes and not ratio.is_one and len({exponent > 0 for _, exponent in ratio.powers}) <= 1:
+            return size
+    return None
+
+
 def path_text(record: SiteRecord) -> str | None:
     """The conditions of a path, readable: `self.scale is set, not fused`."""
     parts = []
@@ -285,22 +303,24 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if uncertain:
         _set(site, "unknown", uncertain)
         return
+    if (other := _other_size(site)) is not None:
+        _set(site, "unknown", f"query and key do not have the size that is summed in common: {site.contraction} and {other}")
+        return
     for operand in (q, k):
         content = operand.main.content
         if isinstance(content, Concat):
             _set(site, "unknown", "parts with different scales are joined along the features")
             return
     learned = {symbol for symbol in ratio.symbols if symbol.kind == LEARNED}
-    if learned:
-        rest = _without(ratio, learned)
-        names = ", ".join(sorted(symbol.name for symbol in learned))
-        if rest.is_one:
-            _set(site, "correct", f"with a further learned factor: {names}")
-        else:
-            _set(site, "intended", f"a learned temperature: {names}")
+    names = ", ".join(sorted(symbol.name for symbol in learned))
+    if learned and _without(ratio, learned).is_one:
+        _set(site, "correct", f"with a further learned factor: {names}")
         return
     if (q.tensor.normalised and k.tensor.normalised) or (q.main.normalised and k.main.normalised):
         _set(site, "intended", f"query and key are normalised ({q.main.normalised or q.tensor.normalised}): the scale is a temperature")
+        return
+    if learned:
+        _set(site, "intended", f"a learned temperature: {names}")
         return
     norms = [name for name in carrier.nonlinear if "norm" in name.lower()]
     if norms:

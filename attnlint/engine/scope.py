@@ -85,6 +85,8 @@ class ModuleScope:
     bound: dict[str, list[int]] = field(default_factory=dict)
     imports: dict[str, Import] = field(default_factory=dict)
     star_imports: list[Import] = field(default_factory=list)
+    functions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # rows of functions and methods, in order
+    prose: dict[int, int] = field(default_factory=dict)  # documentation: first row -> last
     values: dict[str, object] = field(default_factory=dict)  # evaluated globals, by the interpreter
 
     @classmethod
@@ -127,6 +129,28 @@ class ModuleScope:
             self.statements.append(Statement(index, first, last, kind, names))
         for name in names:
             self.bound.setdefault(name, []).append(index)
+        self._note_definition(node, "")
+
+    def _note_definition(self, node: ast.stmt, prefix: str) -> None:
+        """The rows of a function, or of a class's methods, and of their documentation."""
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            return
+        name = prefix + node.name
+        first, last = min((one.lineno for one in node.decorator_list), default=node.lineno), node.end_lineno or node.lineno
+        match node.body[0]:
+            case ast.Expr(value=ast.Constant(value=str())) as told if told.lineno > node.lineno and len(node.body) > 1:
+                self.prose[told.lineno] = min(told.end_lineno or told.lineno, node.body[1].lineno - 1)
+        if isinstance(node, ast.ClassDef):
+            self._note_methods(node.body, name + ".")
+        else:
+            self.functions.setdefault(name, []).append((first, last))
+
+    def _note_methods(self, body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.If):
+                self._note_methods(node.body, prefix)
+            else:
+                self._note_definition(node, prefix)
 
     def _names(self, node: ast.stmt) -> list[str]:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -167,6 +191,18 @@ class ModuleScope:
 
     def statement_text(self, statement: Statement) -> str:
         return "".join(self.lines[statement.first - 1 : statement.last])
+
+    def words(self, first: int, last: int) -> str:
+        """The text of some rows without documentation and without rows that are comments: what the code itself says."""
+        rows: list[str] = []
+        row = first
+        while row <= last:
+            if row in self.prose:
+                row = self.prose[row]
+            elif not self.lines[row - 1].lstrip().startswith("#"):
+                rows.append(self.lines[row - 1])
+            row += 1
+        return "".join(rows)
 
     def unit(self, statement: Statement) -> Unit:
         """The LibCST unit of a statement, parsed once."""

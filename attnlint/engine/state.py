@@ -411,7 +411,10 @@ def merge(a: Value, b: Value) -> Value | None:
             return None
         base = a if len(a.masks) >= len(b.masks) else b
         masks = a.masks if a.masks is b.masks else tuple(dict.fromkeys((*a.masks, *b.masks)))
-        return base if base.masks == masks else base.but(masks=masks)
+        norms = base.notes | {
+            note for note in (*a.notes, *b.notes) if "norm:" in note or note.startswith("square:")
+        }  # of either path's data
+        return base if base.masks == masks and norms == base.notes else base.but(masks=masks, notes=norms)
     if isinstance(a.content, Sum) and isinstance(b.content, Sum) and (longer := _same_products(a, b)) is not None:
         return longer
     for whole, part in ((a, b), (b, a)):  # `if mask is not None: scores = scores + mask`

@@ -308,15 +308,21 @@ def _rotation(a: Tensor, b: Tensor) -> Tensor | None:
     for mine in (a.content.left, a.content.right):
         for other in (b.content.left, b.content.right):
             if (
-                isinstance(mine.content, Leaf)
-                and isinstance(other.content, Leaf)
-                and mine.content.key == other.content.key
-                and mine.content.kind in DATA_KINDS
+                identity_of(mine) == identity_of(other)
+                and _is_data(mine.content)
                 and _unsigned(net_factor(mine)).equals(_unsigned(net_factor(other)))
                 and not _looks_rotary(mine.name)
             ):
                 return mine.but(notes=mine.notes | {"rotated"}, factors=tuple(f for f in mine.factors if not _is_sign(f.value)))
     return None
+
+
+def _is_data(content: Content) -> bool:
+    """Whether a tensor holds data, or a sum that does: projections with an adapter's share added."""
+    if isinstance(content, Sum):
+        main = main_term(content)
+        return main is not None and _is_data(main.content)
+    return isinstance(content, Leaf) and content.kind in DATA_KINDS
 
 
 def _looks_rotary(name: str | None) -> bool:
@@ -428,12 +434,10 @@ def square(engine: Engine, tensor: Tensor, node: cst.CSTNode | None) -> Tensor:
 
 
 def root(engine: Engine, tensor: Tensor, node: cst.CSTNode | None, inverse: bool = False) -> Tensor:
-    for note in tensor.notes:
-        if note.startswith("square:"):
-            kind = "inverse norm:" if inverse else "norm:"
-            return Tensor(
-                tensor.shape, Leaf("opaque", engine.fresh("norm"), "a norm"), notes=frozenset({kind + note.removeprefix("square:")})
-            )
+    kind = "inverse norm:" if inverse else "norm:"
+    notes = frozenset(kind + note.removeprefix("square:") for note in tensor.notes if note.startswith("square:"))
+    if notes:
+        return Tensor(tensor.shape, Leaf("opaque", engine.fresh("norm"), "a norm"), notes=notes)
     return nonlinear(engine, tensor, "a root", node)
 
 
@@ -453,7 +457,7 @@ def normalise(engine: Engine, tensor: Tensor, how: str, node: cst.CSTNode | None
 
 def quotient(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Value | None:
     """`a / b` where b is a norm of a, or the sum of the exponentials in a."""
-    if f"norm:{identity_of(a)}" in b.notes:
+    if is_over_norm(a, b, "norm:"):
         return normalise(engine, a, "divided by its norm", node)
     if isinstance(b.content, Total) and isinstance(a.content, Exponential):
         return hand_softmax(engine, a, b, node)
@@ -484,6 +488,12 @@ def quotient(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> 
             # a product over the norms of its operands: cosine similarity
             return then(engine, a, node, nonlinear=(*a.nonlinear, "cosine"))
     return None
+
+
+def is_over_norm(a: Tensor, b: Tensor, kind: str) -> bool:
+    """Whether b is a norm of a (`norm:`) or the inverse of one (`inverse norm:`), with or without its mean taken off."""
+    main = main_term(a.content) or a
+    return f"{kind}{identity_of(a)}" in b.notes or f"{kind}{identity_of(main)}" in b.notes
 
 
 # --- masks

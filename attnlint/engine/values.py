@@ -263,6 +263,7 @@ class Function(Value):
     closure: dict[str, Value] | None = None
     owner: ClassValue | None = None
     kind: str = "function"  # "function" | "static" | "class" | "property"
+    rows: tuple[int, int] | None = None  # where it stands in its file, for a function or method
 
 
 @dataclass(frozen=True, eq=False)
