@@ -177,16 +177,16 @@ def statistics_of(p: Any, live: Any) -> Statistics:
     """The statistics of rows of weights; `live` are their unmasked keys."""
     import numpy as np
 
-    keys = np.full(len(p), p.shape[-1]) if live.all() else live.sum(-1)
+    keys = np.full(len(p), p.shape[-1]) if live is True or live.all() else live.sum(-1)
     if not keys.all():
         p, keys = p[keys > 0], keys[keys > 0]
     if not len(p):
         return Statistics()
-    top, squares = p.max(-1), (p * p).sum(-1)
+    top, squares = p.max(-1), np.einsum("ij,ij->i", p, p)
     entropy = None
     several = keys > 1
     if several.any():
-        spread = -(p * np.log(np.maximum(p, np.finfo(p.dtype).tiny))).sum(-1)
+        spread = -np.einsum("ij,ij->i", p, np.log(np.maximum(p, np.finfo(p.dtype).tiny)))
         entropy = float((spread[several] / np.log(keys[several])).mean())
     return Statistics(float(top.mean(dtype=np.float64)), float((top > 0.99).mean()), entropy, 1.0 - float(squares.mean(dtype=np.float64)))
 
@@ -197,8 +197,10 @@ def _statistics(arrays: Arrays, x: Any, weights: Any, axis: int) -> Statistics:
 
     entries = arrays.geometry(x).numel
     every = entries // (FULL_STATISTICS // 2) + 1 if entries > FULL_STATISTICS else 1
-    logits = arrays.rows(x, axis, every)
-    return statistics_of(arrays.rows(weights, axis, every), logits > np.maximum(logits.max(-1, keepdims=True) - 1000.0, MASKED_BELOW))
+    logits, p = arrays.rows(x, axis, every), arrays.rows(weights, axis, every)
+    if logits.min() > max(logits.max() - 1000.0, MASKED_BELOW):
+        return statistics_of(p, True)
+    return statistics_of(p, logits > np.maximum(logits.max(-1, keepdims=True) - 1000.0, MASKED_BELOW))
 
 
 def _samples(x: F64, p: F64, live: Any) -> Samples:
@@ -344,9 +346,12 @@ def _reference(run: Run, logits: F64, p: F64, walked: Walked, raw: F64, track: T
     if not live.any():
         return None
 
+    whole = bool(walked.keep.all() and live.all())
+
     def error(expected: float) -> float | None:
-        wanted = np.where(walked.keep, walked.addends + raw * (expected / operands), logits)
-        wanted = np.where(live, wanted, -np.inf)
+        wanted = walked.addends + raw * (expected / operands)
+        if not whole:
+            wanted = np.where(live, np.where(walked.keep, wanted, logits), -np.inf)
         with np.errstate(invalid="ignore", over="ignore"):
             return float(np.abs(row_softmax(wanted) - p).max())
 

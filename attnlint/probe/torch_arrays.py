@@ -42,7 +42,7 @@ class TorchArrays:
     def take(self, a: Any, index: Sequence[Any]) -> Any:
         import numpy as np
 
-        with torch._C._DisableTorchDispatch(), torch.no_grad():
+        with torch._C._DisableTorchDispatch():
             t = a.detach()
             if t.device.type == "cpu" and t.dtype in (torch.float32, torch.float64, torch.bool, torch.int64, torch.int32, torch.uint8):
                 values = t.resolve_neg().numpy()
@@ -90,7 +90,7 @@ class TorchArrays:
             return bool(zeros.any().item()) and bool((zeros | (t == 1)).all().item())
 
     def rows(self, a: Any, axis: int, every: int) -> Any:
-        with torch._C._DisableTorchDispatch(), torch.no_grad():
+        with torch._C._DisableTorchDispatch():
             rows = a.detach().movedim(axis, -1).reshape(-1, a.shape[axis])[::every]
             return (rows if rows.dtype in _FLOATS else rows.float()).resolve_neg().cpu().numpy()
 

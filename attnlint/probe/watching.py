@@ -84,7 +84,7 @@ class Session:
             raise
 
     def _note_parameters(self, model: Any) -> None:
-        for parameter in model.parameters():
+        for parameter in [p for module in model.modules() for p in module._parameters.values() if p is not None]:
             try:
                 self.torch_mode.arrays.parameters.add(parameter.untyped_storage()._cdata)
             except (NotImplementedError, RuntimeError):
