@@ -209,9 +209,9 @@ def _rounded(a: F64, framework: str, dtype: str) -> F64:
 def _verdict(
     found: tuple[float, float], row_sum: float | None, expect: Expectation, expected: float, head_dim: int, dtype: str
 ) -> Measurement:
+    from attnlint.probe.facts import Run
     from attnlint.probe.frames import Line, Place
     from attnlint.probe.judge import Reading, name_kind
-    from attnlint.probe.trace import Run
 
     scale, r_squared = found
     ratio = scale / expected

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from attnlint.probe.trace import Arrays, Product
+    from attnlint.probe.facts import Arrays, Product
 
     F64 = NDArray[np.float64]
 

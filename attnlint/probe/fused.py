@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnlint.probe import frames
+from attnlint.probe.facts import EMPTY, Info, Product, Run, coarser, operand
 from attnlint.probe.measure import ROUNDING, _normalised, _samples, row_softmax, statistics_of
 from attnlint.probe.positions import ENTRIES, Lost
 from attnlint.probe.torch_kernels import Kernel
-from attnlint.probe.trace import EMPTY, Info, Product, Run, Trace, _coarser, _operand
+from attnlint.probe.trace import Trace
 from attnlint.probe.values import Factor
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def observe_kernel(trace: Trace, kernel: Kernel, name: str, bound: dict[str, Any
         run.queries,
         run.keys,
     )
-    run.dtype = _coarser(trace.arrays.dtype(query), trace.arrays.dtype(key))
+    run.dtype = coarser(trace.arrays.dtype(query), trace.arrays.dtype(key))
     given = bound.get(kernel.scale) if kernel.scale else None
     scale = float(given) if given is not None else float(query.shape[-1]) ** -0.5
     where = frames.user_line()
@@ -59,7 +60,7 @@ def observe_kernel(trace: Trace, kernel: Kernel, name: str, bound: dict[str, Any
     )
     run.terms = ((head_dim, factors),)
     probe = Product(name, place, None, None, ("", "", ""), head_dim)
-    probe.q_info, probe.k_info = _operand(a), _operand(b)
+    probe.q_info, probe.k_info = operand(a), operand(b)
     run.normalised = _normalised(probe)
     run.learned = any(f.learned for f in factors)
     if a.inexact or b.inexact:

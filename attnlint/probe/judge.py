@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from attnlint.probe.expect import Expect
+from attnlint.probe.facts import Run, product_of
 from attnlint.probe.measure import operand_scale
-from attnlint.probe.trace import Run, product_of
 from attnlint.probe.values import Factor
 
 TOLERANCE = {"float16": 5e-3, "bfloat16": 1e-2}

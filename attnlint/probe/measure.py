@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnlint.probe.contraction import contraction
-from attnlint.probe.positions import Lost, Position, moved, piece, sample, take, within
-from attnlint.probe.trace import (
+from attnlint.probe.facts import (
     FILL_MASKS_BELOW,
     Add,
     Arrays,
@@ -24,11 +23,13 @@ from attnlint.probe.trace import (
     Scale,
     SoftCap,
     Term,
-    Trace,
     Track,
     ZeroTriangle,
+    coarser,
     product_of,
 )
+from attnlint.probe.positions import Lost, Position, moved, piece, sample, take, within
+from attnlint.probe.trace import Trace
 from attnlint.probe.values import Factor, Samples, Statistics
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ def measure(trace: Trace, track: Track, x: Any, axis: int, weights: Any, op: str
     others = [n for i, n in enumerate(sizes) if i != axis]
     run.queries = others[-1] if others else 1
     describe(run, track, product, None)
-    run.dtype = _coarser(run.dtype, arrays.dtype(x))
+    run.dtype = coarser(run.dtype, arrays.dtype(x))
     if not arrays.numeric(x):
         run.notes.append("no values to measure (meta, fake or distributed tensors): by the factors alone")
         return run
@@ -356,8 +357,3 @@ def _reference(run: Run, logits: F64, p: F64, walked: Walked, raw: F64, track: T
             return float(np.abs(row_softmax(wanted) - p).max())
 
     return error
-
-
-def _coarser(a: str, b: str) -> str:
-    order = {"bfloat16": 2, "float16": 1}
-    return a if order.get(a, 0) >= order.get(b, 0) else b

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from attnlint.probe.trace import Info, Trace
+from attnlint.probe.facts import Info
+from attnlint.probe.trace import Trace
 from attnlint.probe.values import Geometry
 
 

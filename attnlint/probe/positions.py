@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attnlint.probe.values import Geometry
 
 if TYPE_CHECKING:
-    from attnlint.probe.trace import Arrays
+    from attnlint.probe.facts import Arrays
 
 ENTRIES = 8192
 GROUPS = 8

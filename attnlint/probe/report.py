@@ -12,8 +12,8 @@ from typing import Any
 from attnlint.probe import names
 from attnlint.probe.errors import AttentionFault
 from attnlint.probe.expect import resolve
+from attnlint.probe.facts import Run
 from attnlint.probe.judge import Verdict, judge, tolerance
-from attnlint.probe.trace import Run
 from attnlint.probe.values import Samples, Site
 
 _SEVERITY = {"fault": 3, "skipped": 2, "declared": 1, "ok": 0}

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attnlint.probe.facts import Info
 from attnlint.probe.torch_arrays import TorchArrays
 from attnlint.probe.torch_kernels import KERNELS, bind
-from attnlint.probe.trace import Info, Trace
+from attnlint.probe.trace import Trace
 
 Handler = Callable[["Call"], None]
 

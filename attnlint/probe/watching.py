@@ -9,8 +9,9 @@ from typing import Any
 
 from attnlint.probe import settings
 from attnlint.probe.expect import Expectation, normalise
+from attnlint.probe.facts import Run
 from attnlint.probe.report import Report
-from attnlint.probe.trace import Run, Trace
+from attnlint.probe.trace import Trace
 
 _local = threading.local()
 
