@@ -309,3 +309,28 @@ def test_statistics_are_those_of_the_reference():
     assert site.entropy == pytest.approx(expected.entropy) and site.jacobian == pytest.approx(expected.jacobian)
     error = np.abs(reference.attention(q, k, v, scale=1.0).weights - reference.attention(q, k, v).weights).max()
     assert site.reference_error == pytest.approx(error)
+
+
+@pytest.mark.parametrize(
+    ("product", "axis", "values"),
+    [
+        ("qbhd,kbhd->bhqk", -1, "bhqk,kbhd->qbhd"),
+        ("bqhd,bkhd->bqhk", -1, "bqhk,bkhd->bqhd"),
+        ("qbhd,kbhd->kqbh", 0, "kqbh,kbhd->qbhd"),
+        ("bqdh,bdkh->bhqk", -1, "bhqk,bdkh->bqdh"),
+        ("qbhde,kbhed->bhqk", -1, "bhqk,kbhed->qbhed"),
+        ("qd,kd->kq", 0, "kq,kd->qd"),
+    ],
+)
+@pytest.mark.parametrize("tokens", [(20, 10), (130, 70)], ids=["all entries", "a sample"])
+def test_each_layout_is_regressed(product, axis, values, tokens):
+    sizes = {"b": 3, "h": 5, "q": tokens[0], "k": tokens[1], "d": 16, "e": 2}
+    rng = np.random.default_rng(0)
+    q_axes, k_axes = product.partition("->")[0].split(",")
+    q, k = (rng.standard_normal([sizes[c] for c in axes]) for axes in (q_axes, k_axes))
+    scale = 32**-0.5 if "e" in q_axes else 0.25
+    with probe.watch() as report:
+        probe.call(lambda q, k: np.einsum(values, softmax(np.einsum(product, q, k) * scale, axis), k), q, k)
+    (site,) = report.sites
+    assert report.internal_errors == [] and site.status == "ok"
+    assert site.slope == pytest.approx(scale, rel=1e-9) and site.r_squared > 1 - 1e-12 and site.reference_error < 1e-12

@@ -674,3 +674,54 @@ def test_factors_have_the_file_and_line_of_the_users_code(x):
         (pytest.approx(zoo.D**-0.5), "logits", zoo.__file__, start + 1),
     ]
     assert site.file == zoo.__file__ and site.line == start + len(lines) - 1
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "heads first": ("bhqd,bhkd->bhqk", "bhqd", "bhkd", -1, "bhqk,bhkd->bhqd"),
+    "heads last": ("bqhd,bkhd->bqhk", "bqhd", "bkhd", -1, "bqhk,bkhd->bqhd"),
+    "tokens first": ("qbhd,kbhd->bhqk", "qbhd", "kbhd", -1, "bhqk,kbhd->qbhd"),
+    "keys before queries": ("bhqd,bhkd->bhkq", "bhqd", "bhkd", -2, "bhkq,bhkd->bhqd"),
+    "keys in the middle": ("qbhd,kbhd->qkbh", "qbhd", "kbhd", 1, "qkbh,kbhd->qbhd"),
+    "one key head": ("bhqd,bkd->bhqk", "bhqd", "bkd", -1, "bhqk,bkd->bhqd"),
+    "two contracted axes": ("bhqde,bhkde->bhqk", "bhqde", "bhkde", -1, "bhqk,bhkde->bhqde"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("tokens", [(40, 30), (130, 70)], ids=["all entries", "a sample"])
+def test_each_layout_is_regressed(layout, tokens):
+    product, q_axes, k_axes, axis, values = LAYOUTS[layout]
+    sizes = {"b": 3, "h": 5, "q": tokens[0], "k": tokens[1], "d": 16, "e": 2}
+    for scale in (32**-0.5 if "e" in q_axes else 0.25, 1.0):  # the second time everything about these shapes is known
+        q, k = (torch.randn([sizes[c] for c in axes]) for axes in (q_axes, k_axes))
+        with probe.watch() as report:
+            torch.einsum(values, (torch.einsum(product, q, k) * scale).softmax(axis), k)
+        site = only(report)
+        assert site.kind == (None if scale < 1 else "missing-scale")
+        assert site.slope == pytest.approx(scale, rel=1e-5) and site.r_squared > 1 - 1e-9
+        assert site.reference_error < 1e-5 or scale == 1.0
+
+
+def test_statistics_of_many_rows_are_those_of_rows_spread_evenly():
+    from attnlint import reference
+
+    logits = torch.randn(2, 4, 160, 160) @ torch.randn(2, 4, 160, 160) * 0.02
+    logits[1] *= 40.0  # half of the rows are nearly one-hot
+    with probe.watch() as report:
+        masked = (torch.eye(160) @ logits).masked_fill(torch.ones(160, 160).triu(1) > 0, -torch.inf)
+        weights = masked.softmax(-1)
+        weights @ torch.randn(2, 4, 160, 8)
+    site, expected = only(report), reference.statistics(weights.numpy(), masked.numpy())
+    assert site.max_weight == pytest.approx(expected.max_weight, abs=0.05)
+    assert site.saturated == pytest.approx(expected.saturated, abs=0.05)
+    assert site.entropy == pytest.approx(expected.entropy, abs=0.05)
+    assert site.jacobian == pytest.approx(expected.jacobian, abs=0.05)
+
+
+def test_a_change_of_shape_is_no_unknown_operation():
+    x = torch.randn(3, 40, 16)
+    with probe.watch() as report:
+        torch.ops.aten._unsafe_view(torch.bmm(x, x.mT), (3, 40, 40)).square().softmax(-1) @ x
+    assert "_unsafe_view" not in only(report).note
