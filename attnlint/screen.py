@@ -24,6 +24,10 @@ KERNEL_TOKENS = (
     b"sageattn",
     b"fused_attention",
     b"splash_attention",
+    b"natten",
+    b"na1d(",
+    b"na2d(",
+    b"na3d(",
 )
 # `exp` alone is everywhere; a softmax written by hand inside attention also needs a product.
 EXPONENTIAL_TOKENS = (b"exp(", b"exp2(", b"exp_(", b".exp", b"import exp")

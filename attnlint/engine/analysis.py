@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import libcst as cst
 
@@ -34,7 +35,7 @@ from attnlint.engine.values import (
 # words of a definition that may hold a site itself; a softmax written out also needs a product, or a quotient by a sum
 SOFTMAX = re.compile(
     r"softmax|scaled_dot_product|(?<![\"'])flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
-    r"|logsumexp|sageattn|attention_interface",
+    r"|logsumexp|sageattn|attention_interface|natten|\bna1d\(|\bna2d\(|\bna3d\(",
     re.I,
 )
 EXPONENTIAL = re.compile(r"\bexp2?_?\(")
@@ -160,7 +161,7 @@ class Analysis:
         try:
             return self.scope.unit(statement)
         except (cst.ParserSyntaxError, RecursionError):
-            self.interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: LibCST does not parse this definition")
+            self.interpreter.notes.append(f"line {statement.first}: not analysed: LibCST does not parse this definition")
             return None
 
     def _definition(self, statement: Statement, caller: bool = False) -> None:
@@ -187,7 +188,8 @@ class Analysis:
                 reason = "expressions nest too deeply"
         interpreter.frames.clear()
         interpreter.module_frame = None
-        self.interpreter.notes.append(f"{self.scope.path}:{row}: not analysed to the end: {reason}")
+        where = f"line {row}: " if row else ""
+        self.interpreter.notes.append(f"{where}not analysed to the end: {reason}")
 
     def _function(self, function: Function) -> None:
         self.evaluated += 1
@@ -202,7 +204,7 @@ class Analysis:
         for node, (function, _) in list(interpreter.nested.items()):
             if node in interpreter.entered or not holds(interpreter.function_text(function)):
                 continue
-            self._entry(0, lambda inner=function: interpreter.call_function(inner, [], {}, None, None, standalone=True))  # type: ignore[misc]
+            self._entry(_row(function), lambda inner=function: interpreter.call_function(inner, [], {}, None, None, standalone=True))  # type: ignore[misc]
         interpreter.nested.clear()
 
     def _class(self, cls: ClassValue, caller: bool = False) -> None:
@@ -229,7 +231,8 @@ class Analysis:
             if name in FORWARD_METHODS:
                 self._build(instance, function)
             receiver = instance if function.kind != "class" else cls
-            self._entry(0, lambda method=function, held=receiver: interpreter.call_function(method, [], {}, None, held, standalone=True))  # type: ignore[misc]
+            evaluate = partial(interpreter.call_function, function, [], {}, None, receiver, standalone=True)
+            self._entry(_row(function), evaluate)
         self._nested()
 
     def _build(self, instance: Instance, forward: Function) -> None:
@@ -299,11 +302,15 @@ class Analysis:
                     interpreter.execute_block(unit.module.body)
                 except RecursionError:
                     del interpreter.frames[1:]
-                    interpreter.notes.append(f"{self.scope.path}:{statement.first}: not analysed: expressions nest too deeply")
+                    interpreter.notes.append(f"line {statement.first}: not analysed: expressions nest too deeply")
                 frame.dead = False
         finally:
             interpreter.frames.clear()
             interpreter.module_frame = None
+
+
+def _row(function: Function) -> int:
+    return function.rows[0] if function.rows is not None else 0
 
 
 def _any_of(names: set[str]) -> Callable[[str], bool]:

@@ -11,6 +11,7 @@ import libcst as cst
 
 from attnlint.engine import arithmetic, polarity
 from attnlint.engine.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
+from attnlint.engine.naming import counts_heads
 from attnlint.engine.shapes import axis_of, materialise, select, with_rank
 from attnlint.engine.state import Engine
 from attnlint.engine.values import (
@@ -159,6 +160,10 @@ class Expressions(Engine):
         found = self.global_value(frame.scope, name)
         if found is not None:
             return self.narrow(found)
+        if counts_heads(name):
+            return Argument(
+                name, f"{frame.scope.path}:{name}", OPAQUE, reason=f"`{name}` is not defined in {frame.scope.path.rpartition('/')[2]}"
+            )
         return External(f"builtins.{name}")
 
     def global_value(self, scope: Any, name: str) -> Value | None:

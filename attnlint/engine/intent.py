@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attnlint.engine.naming import counts_heads
 from attnlint.engine.values import Leaf, Tensor, condition_text
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "the keys are the values themselves, unprojected"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"
-    if _conv(query) and _conv(key) and not site.splits_heads:  # non-local blocks have no heads
+    heads = site.splits_heads or any(map(counts_heads, record.names_in_scope))
+    if _conv(query) and _conv(key) and not heads:  # non-local blocks have no heads
         return "convolutions over a feature map, as in non-local blocks"
     text = record.scope.text
     function = record.function

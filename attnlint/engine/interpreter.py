@@ -380,14 +380,18 @@ class Interpreter(Statements):
 
     def _interface(self, name: str, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value | None:
         """A call of an attention function that is not in the tree, with its scale spelled out: a kernel by its signature."""
-        scale_name = next((key for key in ("scaling", "scale", "softmax_scale", "sm_scale", "attn_scale") if key in keywords), None)
-        if scale_name is None or not _ATTENTION.search(name or ""):
+        scale_name = next((key for key in (*_SCALE_KEYWORDS, *_SOFTMAX_SCALES) if key in keywords), None)
+        if scale_name is None and (handed := self._handed_scale(arguments, node)) is not None:
+            return handed
+        if scale_name is None or not (_ATTENTION.search(name or "") or scale_name in _SOFTMAX_SCALES):
             return None
         named = {
             key: keywords[other]
             for key, other in (("query", "query"), ("key", "key"), ("value", "value"), ("query", "q"), ("key", "k"), ("value", "v"))
             if other in keywords
         }
+        if "query" not in named:
+            named = self._operands_by_name(arguments, node)
         operands = [
             value
             for value in arguments
@@ -397,12 +401,38 @@ class Interpreter(Statements):
             named = dict(zip(("query", "key", "value"), operands[-3:] if len(operands) == 3 else operands[:3], strict=True))
         if "query" not in named or "key" not in named or isinstance(keywords[scale_name], NoneValue):
             return None
-        values = {**named, "scale": keywords[scale_name]}
         scale_node = (
             next((a.value for a in node.args if a.keyword is not None and a.keyword.value == scale_name), None)
             if isinstance(node, cst.Call)
             else None
         )
+        return self._kernel_by_signature(name, {**named, "scale": keywords[scale_name]}, scale_node, node)
+
+    def _operands_by_name(self, arguments: Sequence[Value], node: cst.CSTNode) -> dict[str, Value]:
+        """Positional arguments that are called q, k and v where they are handed on."""
+        found: dict[str, Value] = {}
+        if not isinstance(node, cst.Call) or any(one.star for one in node.args):
+            return found
+        for argument, value in zip(node.args, arguments, strict=False):
+            match argument.value:
+                case cst.Name(value=name) if name in _OPERAND_NAMES and isinstance(value, (Tensor, Argument)):
+                    found.setdefault(_OPERAND_NAMES[name], value)
+        return found
+
+    def _handed_scale(self, arguments: Sequence[Value], node: cst.CSTNode) -> Value | None:
+        """A call that hands on `q`, `k` and a `softmax_scale` by position: a kernel whose code is elsewhere."""
+        if not isinstance(node, cst.Call):
+            return None
+        named = self._operands_by_name(arguments, node)
+        if not {"query", "key"} <= set(named):
+            return None
+        for argument, value in zip(node.args, arguments, strict=False):
+            match argument.value:
+                case cst.Name(value=name) if name in _SOFTMAX_SCALES and argument.keyword is None and not isinstance(value, NoneValue):
+                    return self._kernel_by_signature(self.code(node.func), {**named, "scale": value}, argument.value, node)
+        return None
+
+    def _kernel_by_signature(self, name: str, values: dict[str, Value], scale_node: cst.CSTNode | None, node: cst.CSTNode) -> Value:
         nodes: dict[str, cst.CSTNode] = {"scale": scale_node} if scale_node is not None else {}
         names = list(values)
 
@@ -602,6 +632,11 @@ def _never(engine: Any, call: Call) -> Value:
 from fractions import Fraction  # noqa: E402
 
 _MINUS_HALF = Fraction(-1, 2)
+
+# keywords for the scale of an attention function, and what nothing but the factor before a softmax is called
+_SCALE_KEYWORDS = ("scaling", "scale", "attn_scale")
+_SOFTMAX_SCALES = ("softmax_scale", "sm_scale")
+_OPERAND_NAMES = {"q": "query", "query": "query", "k": "key", "key": "key", "v": "value", "value": "value"}
 
 # what kernels call their parameters
 _KERNEL_NAMES = {

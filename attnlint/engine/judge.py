@@ -10,8 +10,9 @@ from fractions import Fraction
 import libcst as cst
 
 from attnlint.engine import intent
-from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, power_of
+from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, add, power_of
 from attnlint.engine.arithmetic import is_mask
+from attnlint.engine.naming import counts_heads, names_head_size
 from attnlint.engine.powers import misread
 from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
 from attnlint.engine.tensors import main_term, others_of, products_of
@@ -57,6 +58,9 @@ def judge(record: SiteRecord) -> AttentionSite | None:
     sites = [_judge_product(record, carrier, product, len(candidates)) for carrier, product in candidates]
     order = {"correct": 0, "intended": 1, "faulty": 2, "unknown": 3}
     best = min(sites, key=lambda site: order[site.verdict])
+    if best.verdict not in ("correct", "intended") and (width := _common_width(sites)) is not None:
+        best.contraction, best.expected, best.ratio = width, width.power(-HALF), ONE
+        best.verdict, best.kind, best.reason, best.culprit = "correct", None, "the products are scaled as one over all their features", None
     if len(candidates) > 1 and best.verdict == "faulty":
         best = next((site for site in sites if site.verdict == "faulty"), best)
         count = Monomial.number(len(candidates))
@@ -68,6 +72,15 @@ def judge(record: SiteRecord) -> AttentionSite | None:
     if best.verdict == "correct":
         _bias(best)
     return best
+
+
+def _common_width(sites: list[AttentionSite]) -> Monomial | None:
+    """The features of all products of a sum together, where they have the scale of one product: q·k + p·r is [q, p]·[k, r]."""
+    first = sites[0]
+    if len(sites) < 2 or first.scale is None or any(site.scale is None or not first.facts.equal(site.scale, first.scale) for site in sites):
+        return None
+    width = add(*(first.facts.normalise(site.contraction) for site in sites if site.contraction is not None))
+    return width if first.facts.equal(first.scale, width.power(-HALF)) else None
 
 
 def _wide(products: list[tuple[Tensor, Product]]) -> list[tuple[Tensor, Product]]:
@@ -262,7 +275,8 @@ def _other_size(site: AttentionSite) -> Monomial | None:
         for axis in axes:
             size = size * axis.size
         ratio = site.facts.normalise(size / contraction)
-        if axes and not ratio.is_one and len({exponent > 0 for _, exponent in ratio.powers}) <= 1:
+        certain = all(symbol.kind in (PARAMETER, CONFIG) for symbol in ratio.symbols)
+        if axes and certain and not ratio.is_one and len({exponent > 0 for _, exponent in ratio.powers}) <= 1:
             return size
     return None
 
@@ -341,6 +355,12 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if any(isinstance(one, Elementwise) for one in contents):
         _set(site, "unknown", "query or key is multiplied element by element")
         return
+    if _of_all_heads(site):
+        _fault(site, "wrong-dim-scale")
+        return
+    if (kind := _power_of_head_size(site)) is not None:
+        _fault(site, kind)
+        return
     opaque = [symbol for symbol in ratio.symbols if symbol.kind == OPAQUE]
     reasons = [one.reason for one in contents if isinstance(one, Leaf) and one.kind == "opaque" and one.reason]
     sizes = record.facts.normalise(site.contraction).symbols
@@ -374,6 +394,38 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     _faulty(site)
 
 
+def _of_all_heads(site: AttentionSite) -> bool:
+    """Whether the number that is one too many under the root is the number of heads, by its name, wherever it comes from.
+
+    Where the code sets that number is not seen; that it counts heads, and is no temperature, is what its name says.
+    """
+    ratio = site.ratio
+    if ratio is None or len(ratio.powers) != 1 or ratio.coefficient != 1:
+        return False
+    (symbol, exponent) = ratio.powers[0]
+    return exponent == -HALF and symbol.kind in (PARAMETER, CONFIG, OPAQUE) and counts_heads(symbol.name)
+
+
+def _power_of_head_size(site: AttentionSite) -> str | None:
+    """The fault of a scale that is another power than -1/2 of what is called the size of a head, where no axis is tied to that name.
+
+    Whatever the summed axis is, the root of the head size belongs below the line; other factors beside it may be temperatures.
+    """
+    assert site.ratio is not None and site.scale is not None and site.contraction is not None
+    sizes = set(site.facts.normalise(site.contraction).symbols)
+    found = [(symbol, exponent) for symbol, exponent in site.facts.normalise(site.scale).powers if symbol.kind in (PARAMETER, CONFIG)]
+    named = [(symbol, exponent) for symbol, exponent in found if names_head_size(symbol.name) and symbol not in sizes]
+    if len(named) != 1 or any(counts_heads(symbol.name) for symbol, _ in found):
+        return None
+    symbol, exponent = named[0]
+    kind = "inverted-scale" if exponent == HALF else "unrooted-scale" if exponent == -1 else None
+    if kind is not None:
+        site.contraction = Monomial.of(symbol)
+        site.expected = site.contraction.power(-HALF)
+        site.ratio = site.facts.normalise(site.scale) / site.expected
+    return kind
+
+
 def _pure(ratio: Monomial, record: SiteRecord) -> bool:
     return all(symbol.kind in (PARAMETER, CONFIG, AXIS) for symbol in ratio.symbols)
 
@@ -392,6 +444,9 @@ def _configured(site: AttentionSite, free: set[Symbol], rest: Monomial) -> None:
         return
     if _default_beside_root(site, rest):
         _fault(site, "double-scale")
+        return
+    if site.contraction is not None and rest.powers and rest.equals(site.facts.normalise(site.contraction)):
+        _fault(site, "inverted-scale")  # multiplied by the root: no temperature is meant to grow with the width
         return
     number = ONE
     known = True

@@ -18,6 +18,27 @@ _ORDINARY = re.compile(r"dim|size|width|channel|inner|depth|features|^d$|^d_", r
 _NOT_A_SIZE = re.compile(r"scal|norm|temp|factor|batch|len", re.I)
 
 
+# what the number of heads is called
+_HEADS = re.compile(
+    r"^(n|num|number_of|n_attn|num_attn|n_attention|num_attention)?_?heads?$|^nheads?$|^num_attention_heads$|^n_?head$", re.I
+)
+# what can only be the size of one head
+_HEAD_SIZE = re.compile(
+    r"^(q|k|qk|query|key|attn|attention)?_?head_?(dim|size|width)$|^(dim|size|d)_?(per_)?head$|^d_?(k|qk|head)$|^(key|qk)_(dim|depth)_per_head$",
+    re.I,
+)
+
+
+def counts_heads(name: str) -> bool:
+    """Whether a name can only be one for the number of heads."""
+    return _HEADS.search(_last(name)) is not None
+
+
+def names_head_size(name: str) -> bool:
+    """Whether a name can only be one for the size of a head."""
+    return _HEAD_SIZE.search(_last(name)) is not None
+
+
 def monomial_of(value: Value) -> Monomial | None:
     """The number that a name holds, as a monomial."""
     if isinstance(value, Scalar):

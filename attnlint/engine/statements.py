@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,6 +35,7 @@ from attnlint.engine.values import (
     Sequence as SequenceValue,
 )
 
+_ROOT_IN_WORDS = re.compile(r"sqrt\(|\*\*\s*\(?-?\s*(0?\.5|1\s*/\s*2)")
 _AUGMENTED = {
     "AddAssign": "+",
     "SubtractAssign": "-",
@@ -70,7 +72,9 @@ class Statements(Calls):
     def execute(self, node: cst.CSTNode) -> None:
         self.step()
         if isinstance(node, cst.SimpleStatementLine):
-            commented = node.trailing_whitespace.comment is not None or any(line.comment for line in node.leading_lines)
+            comments = [node.trailing_whitespace.comment, *(line.comment for line in node.leading_lines)]
+            # a root in the comment is the scale that is missing, no reason why there is none
+            commented = any(comment is not None and _ROOT_IN_WORDS.search(comment.value) is None for comment in comments)
             for small in node.body:
                 if self.frame.dead:
                     return
