@@ -8,7 +8,22 @@ from importlib import import_module
 from attnlint.engine.operations import Op
 from attnlint.frameworks.table import Kernel, LayerRow, Table
 
-_MODULES = ("python", "torch", "numpy", "einops", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "mlx", "paddle")
+_MODULES = (
+    "python",
+    "torch",
+    "numpy",
+    "einops",
+    "jax",
+    "flax",
+    "haiku",
+    "equinox",
+    "tensorflow",
+    "keras",
+    "mlx",
+    "paddle",
+    "natten",
+    "timm",
+)
 
 
 def _tables() -> list[Table]:
@@ -39,6 +54,7 @@ class Registry:
         self.properties: dict[str, Op] = {}
         self.module_methods: dict[str, Op] = {}
         self.renames: dict[str, str] = {}
+        self.helpers: dict[str, str] = {}
         for table in tables:
             for prefix, rows in table.roots.items():
                 for name, row in rows.items():
@@ -55,6 +71,7 @@ class Registry:
             for name, row in table.module_methods.items():
                 self.module_methods.setdefault(name, row)
             self.renames.update(table.renames)
+            self.helpers.update(table.helpers)
             for prefix in (*table.roots, *table.layers, *table.renames):
                 self.packages.setdefault(prefix.partition(".")[0], table.name)
         self._order = [table.name for table in tables]
@@ -76,13 +93,13 @@ class Registry:
         return self.methods.get(name)
 
     def canonical(self, dotted: str) -> str:
-        """A dotted name with its prefix replaced by the one that the tables know."""
+        """The name that the tables have for what a dotted name stands for."""
         for prefix, target in self.renames.items():
             if dotted == prefix or dotted.startswith(prefix + "."):
                 return target + dotted[len(prefix) :]
         if dotted.startswith(".") and (found := _HANDED_ON.search(dotted)) is not None:
             return self.canonical(found["name"])
-        return dotted
+        return self.helpers.get(dotted.rpartition(".")[2], dotted)
 
 
 # a framework that a package's own module hands on: `from ..compat import keras`

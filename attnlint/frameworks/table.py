@@ -50,3 +50,4 @@ class Table:
     layers: dict[str, dict[str, LayerRow]] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     renames: dict[str, str] = field(default_factory=dict)  # prefix -> the prefix it stands for
+    helpers: dict[str, str] = field(default_factory=dict)  # last name of what a package imports from itself -> the function that it is

@@ -198,6 +198,7 @@ TABLE = Table(
     },
     methods=METHODS,
     layers={"tensorflow": LAYERS},
+    helpers=dict.fromkeys(("shape_list", "get_shape_list"), "tensorflow.shape"),
     # the longest first: the version-1 names of Keras are Keras's
     renames={
         "tensorflow.compat.v1.keras": "keras",
