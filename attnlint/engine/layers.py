@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from attnlint.engine import layers_keras, shapes, tensors
-from attnlint.engine.algebra import AXIS, Monomial, Symbol
+from attnlint.engine.algebra import AXIS, SUM, Monomial, Symbol
 from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, Scalar, Tensor, Text, Unknown, Value
 from attnlint.engine.values import Sequence as SequenceValue
 
@@ -33,6 +33,12 @@ def _input(engine: Interpreter, arguments: Sequence[Value], keywords: dict[str, 
     return engine.as_tensor(value, node) if value is not None else None
 
 
+def _learn_width(engine: Interpreter, size: Monomial, width: Monomial) -> None:
+    """The features of what a layer is given are as many as it takes. Parts of unknown sizes, joined, say nothing about a setting."""
+    if not any(symbol.kind == SUM and shapes.vague(Monomial.of(symbol)) for symbol in engine.facts.normalise(size).symbols):
+        engine.facts.learn(size, width)
+
+
 def linear(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
     """A dense layer: the last axis becomes the output features; a tuple of features (Flax's DenseGeneral) several axes."""
     tensor = _input(engine, arguments, keywords, node)
@@ -50,7 +56,7 @@ def linear(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: 
     if into is not None and shape.axes and count == 1:
         last = shape.axes[-1].size
         if not last.equals(into):
-            engine.facts.learn(last, into)
+            _learn_width(engine, last, into)
         engine.note_dims(into)
     kept = shape.axes[: len(shape.axes) - count] if len(shape.axes) >= count else ()
     key = f"{layer.key}({tensors.identity_of(tensor)})"
@@ -95,7 +101,7 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
         if mixed is not None:
             return mixed
     if into is not None and not axes[channel].size.equals(into):
-        engine.facts.learn(axes[channel].size, into)
+        _learn_width(engine, axes[channel].size, into)
     for size in (into, out):
         if size is not None:
             engine.note_dims(size)
@@ -142,7 +148,7 @@ def norm(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
         return engine.opaque_tensor("a layer called without input", node=node)
     size = _size(engine, layer, "normalized_shape")
     if size is not None and tensor.shape.axes and tensor.shape.axes[-1].size != size:
-        engine.facts.learn(tensor.shape.axes[-1].size, size)
+        _learn_width(engine, tensor.shape.axes[-1].size, size)
     elif size is not None and not tensor.shape.axes and tensor.shape.lead is not None:
         shape = shapes.materialise(tensor.shape, 1)
         engine.facts.learn(shape.axes[-1].size, size)
