@@ -15,7 +15,10 @@ FUNCTIONS: dict[str, Op] = {
     **{name: op(o.boolean) for name in ("make_causal_mask", "make_attention_mask")},
     "combine_masks": op(o.boolean, "input other"),
     **dict.fromkeys(("remat", "checkpoint", "jit", "compact", "nowrap", "scan", "vmap"), _WRAPPER),
-    **{name: op(o.identity, "input names") for name in ("with_logical_constraint", "with_logical_partitioning", "with_partitioning")},
+    **{
+        name: op(o.identity, "input names")
+        for name in ("with_logical_constraint", "with_sharding_constraint", "with_logical_partitioning", "with_partitioning")
+    },
 }
 
 LAYERS: dict[str, LayerRow] = {
@@ -73,6 +76,13 @@ TABLE = Table(
         "flax.linen": FUNCTIONS,
         "flax.linen.attention": {name: FUNCTIONS[name] for name in ("make_causal_mask", "make_attention_mask", "combine_masks")},
         "flax.linen.activation": jax.NN,
+        **{
+            module: {
+                "with_logical_constraint": FUNCTIONS["with_logical_constraint"],
+                "with_sharding_constraint": FUNCTIONS["with_sharding_constraint"],
+            }
+            for module in ("flax.linen.spmd", "flax.linen.partitioning")
+        },
         "flax.nnx": {**FUNCTIONS, "vmap": op(t.vmap, "input in_axes out_axes")},
     },
     module_methods={

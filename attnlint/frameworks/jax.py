@@ -80,7 +80,19 @@ LAX: dict[str, Op] = {
         ("tanh", "log", "log1p", "abs", "max", "min", "clamp", "logistic", "sin", "cos", "erf", "sign", "floor", "ceil", "round"), _ELEMENT
     ),
     **dict.fromkeys(
-        ("stop_gradient", "with_sharding_constraint", "optimization_barrier", "psum", "pmean", "all_gather", "ppermute", "all_to_all"),
+        (
+            "stop_gradient",
+            "with_sharding_constraint",
+            "optimization_barrier",
+            "reduce_precision",
+            "pvary",
+            "pcast",
+            "psum",
+            "pmean",
+            "all_gather",
+            "ppermute",
+            "all_to_all",
+        ),
         _SAME,
     ),
     "convert_element_type": op(o.identity, "input dtype", aliases={"operand": "input", "new_dtype": "dtype"}),
@@ -121,11 +133,17 @@ RANDOM: dict[str, Op] = {
 }
 
 TRANSFORMS: dict[str, Op] = {
-    **dict.fromkeys(("jit", "checkpoint", "remat", "named_call", "custom_vjp", "custom_jvp", "custom_gradient"), _WRAPPER),
+    **dict.fromkeys(("jit", "checkpoint", "remat", "shard_map", "named_call", "custom_vjp", "custom_jvp", "custom_gradient"), _WRAPPER),
     "vmap": _VMAP,
     "pmap": op(t.vmap, "input axis_name", aliases={"in_axes": "in_axes", "out_axes": "out_axes"}),
     "device_put": op(o.identity, "input device"),
     "block_until_ready": _SAME,
+}
+
+# where an array lies, and how it is laid out: its numbers stay as they are
+PLACEMENT: dict[str, Op] = {
+    **{name: op(o.identity, "input placement") for name in ("with_sharding_constraint", "with_layout_constraint", "reshard")},
+    "pvary": _SAME,
 }
 
 METHODS: dict[str, Op] = {
@@ -159,6 +177,8 @@ TABLE = Table(
         "jax.nn": NN,
         "jax.lax": LAX,
         "jax": TRANSFORMS,
+        **dict.fromkeys(("jax.sharding", "jax.experimental.layout", "jax.experimental.pjit"), PLACEMENT),
+        "jax.experimental.shard_map": {"shard_map": _WRAPPER},
         "jax.ad_checkpoint": {"checkpoint": _WRAPPER, "remat": _WRAPPER, "checkpoint_name": op(o.identity, "input name")},
         "jax.random": RANDOM,
         "jax.scipy.special": {"logsumexp": NN["logsumexp"], "softmax": NN["softmax"]},

@@ -67,6 +67,24 @@ def test_softmax_is_found_however_it_is_written(judged, weights):
     assert judged(text.replace("{scores}", FAULTY[1][0])) == {"wrong-dim-scale"}
 
 
+@pytest.mark.parametrize(
+    "placed",
+    [
+        "q = lax.with_sharding_constraint(q, mask)",
+        "q = jax.experimental.layout.with_layout_constraint(q, mask)",
+        "q = jax.sharding.reshard(q, mask)",
+        "q = lax.reduce_precision(q, exponent_bits=8, mantissa_bits=7)",
+        "q, k = lax.optimization_barrier((q, k))",
+        "q = jax.shard_map(lambda y: y, mesh=mask, in_specs=None, out_specs=None)(q)",
+        "q = jax.ad_checkpoint.checkpoint_name(q, 'query')",
+    ],
+)
+def test_where_an_array_lies_changes_no_number(judged, placed):
+    text = FUNCTION.replace("{weights}", SOFTMAX)
+    assert judged(text.replace("{scores}", f"{placed}; {RIGHT[1]}")) == {"correct"}
+    assert judged(text.replace("{scores}", f"{placed}; {FAULTY[1][0]}")) == {"wrong-dim-scale"}
+
+
 FUSED = """
 import jax
 from flax import linen as fnn, nnx
