@@ -914,8 +914,15 @@ def chunk(engine: Interpreter, call: Call) -> Value:
     number = whole_number(count)
     if number is None or not 1 <= number <= 16:
         return SequenceValue(_part(engine, tensor, index, count.value, call))
-    pieces = shapes.chunk(tensor.shape, index, number)
+    pieces = shapes.chunk(_with_axis(engine, tensor, index).shape, index, number)
     return _pieces(engine, tensor, pieces, number, call)
+
+
+def _with_axis(engine: Interpreter, tensor: Tensor, index: int) -> Tensor:
+    """A tensor that is cut along an axis counted from the front: the third is the last of the usual three."""
+    if tensor.shape.lead is None or index < 2:
+        return tensor
+    return tensor.but(shape=ranked(engine, tensor.shape, shapes.usual_rank(tensor.shape, index + 1)))
 
 
 def _part(engine: Interpreter, tensor: Tensor, index: int, count: Monomial, call: Call) -> Tensor:
@@ -945,8 +952,7 @@ def split(engine: Interpreter, call: Call) -> Value:
     value = call.values.get("sections")
     if index is None:
         return SequenceValue(_reshaped(engine, tensor, None, call))
-    if tensor.shape.lead is not None and index >= 2:  # the last of the usual three axes
-        tensor = tensor.but(shape=ranked(engine, tensor.shape, shapes.usual_rank(tensor.shape, index + 1)))
+    tensor = _with_axis(engine, tensor, index)
     if isinstance(value, Items):
         sizes = [engine.as_scalar(item) for item in value.items]
         if any(size is None for size in sizes):
@@ -1109,7 +1115,7 @@ def gather(engine: Interpreter, call: Call) -> Value:
     tensor = call.tensor()
     index = call.integer("dim", call.settings.get("dim"))
     shape = tensor.shape
-    if index is not None and call.name not in ("roll", "flip"):
+    if index is not None and call.name not in ("roll", "flip") and (index < 0 or shape.lead is None):
         found = shapes.axis_of(shape, index)
         if found is not None:
             full, _ = found

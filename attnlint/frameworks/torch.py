@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from attnlint.engine import operations as o
+from attnlint.engine import padding
 from attnlint.engine.operations import Op, op
 from attnlint.frameworks.table import Kernel, LayerRow, Table, layer
 
@@ -440,6 +441,15 @@ LAYERS: dict[str, LayerRow] = {
     },
 }
 
+PADDING: dict[str, Op] = {
+    **{
+        name: op(padding.unpad, "input mask", aliases={"hidden_states": "input", "attention_mask": "mask"})
+        for name in ("unpad_input", "unpad_input_for_concatenated_sequences")
+    },
+    "pad_input": op(padding.pad, "input index batch length", aliases={"hidden_states": "input", "indices": "index", "seqlen": "length"}),
+    "index_first_axis": op(o.gather, "input index", dim=0, aliases={"indices": "index"}),
+}
+
 KERNELS: dict[str, Kernel] = {
     "torch.nn.functional.scaled_dot_product_attention": Kernel("query key value attn_mask dropout_p is_causal scale enable_gqa"),
     "torch.nn.functional.multi_head_attention_forward": Kernel("query key value", judged=False),
@@ -482,6 +492,7 @@ TABLE = Table(
             "annotate": op(o.identity, "type input"),
         },
         "torch.cuda.amp": {"autocast": op(o.nothing)},
+        "flash_attn.bert_padding": PADDING,
     },
     methods=METHODS,
     properties=PROPERTIES,
