@@ -378,10 +378,11 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         if not alone_decided:
             kept += _distinct(decided or called or alone)
             continue
+        settled = [site for site in decided if not left_to_callers(site)]
         if (
             any(site.verdict == "faulty" for site in alone_decided)
-            and decided
-            and all(site.verdict in ("correct", "intended") for site in decided)
+            and settled
+            and all(site.verdict in ("correct", "intended") for site in settled)
         ):
             kept += _distinct([*decided, *(site for site in alone_decided if _by_default(site))])
             continue

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from attnlint.engine.naming import counts_heads
+from attnlint.engine.powers import called
 from attnlint.engine.values import Leaf, Tensor, condition_text
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ _PRODUCT_ROOT = re.compile(
     rf"|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*{_SIZE}\s*\*\s*{_SIZE}"
 )
 _GIVEN = ("argument", "opaque", "recurrent", "embedding")  # what keys are that nothing projected
+_CUTS = {"split", "chunk", "unbind", "tensor_split", "array_split", "split_with_sizes", "unstack"}
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
 _INIT_WORD = re.compile(r"normal|uniform|init|std", re.I)
@@ -52,7 +56,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "states of a recurrent network are attended to, as in Luong's attention"
     value = record.value
     held, given = key.content, value.content if value is not None else None
-    if isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key and held.kind in _GIVEN:
+    same = isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key and held.kind in _GIVEN
+    if same and not _is_piece(key):
         return "the keys are the values themselves, unprojected"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"
@@ -73,6 +78,12 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     if initialiser_holds_root(text):
         return "the factor is folded into the initialisation"
     return None
+
+
+def _is_piece(tensor: Tensor) -> bool:
+    """Whether a tensor was cut from a wider one, whose other pieces are other features."""
+    calls = (origin.node for origin in tensor.history if isinstance(origin.node, cst.Call))
+    return any(called(call) in _CUTS for call in calls)
 
 
 def _conv(tensor: Tensor) -> bool:

@@ -413,14 +413,22 @@ def _power_of_head_size(site: AttentionSite) -> str | None:
     """
     assert site.ratio is not None and site.scale is not None and site.contraction is not None
     sizes = set(site.facts.normalise(site.contraction).symbols)
-    found = [(symbol, exponent) for symbol, exponent in site.facts.normalise(site.scale).powers if symbol.kind in (PARAMETER, CONFIG)]
-    named = [(symbol, exponent) for symbol, exponent in found if names_head_size(symbol.name) and symbol not in sizes]
-    if len(named) != 1 or any(counts_heads(symbol.name) for symbol, _ in found):
+    found = {symbol: exponent for symbol, exponent in site.facts.normalise(site.scale).powers if symbol.kind in (PARAMETER, CONFIG)}
+    heads = [symbol for symbol in found if counts_heads(symbol.name)]
+    named = [symbol for symbol in found if names_head_size(symbol.name)]
+    if len(named) == 1 and not heads:
+        size = Monomial.of(named[0])
+    elif not named and len(heads) == 1 and len(found) == 2:  # `dim // num_heads`
+        size = Monomial.of(next(symbol for symbol in found if symbol not in heads)) / Monomial.of(heads[0])
+    else:
         return None
-    symbol, exponent = named[0]
+    exponents = {found[symbol] * exponent for symbol, exponent in size.powers}
+    if len(exponents) != 1 or sizes & set(size.symbols):
+        return None
+    exponent = exponents.pop()
     kind = "inverted-scale" if exponent == HALF else "unrooted-scale" if exponent == -1 else None
     if kind is not None:
-        site.contraction = Monomial.of(symbol)
+        site.contraction = size
         site.expected = site.contraction.power(-HALF)
         site.ratio = site.facts.normalise(site.scale) / site.expected
     return kind
