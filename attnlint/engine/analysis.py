@@ -50,7 +50,7 @@ CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
 # what speaks of attention and is none
 _NO_ATTENTION = re.compile(r"(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|seq_?lens?$|OutputWith", re.I)
 _PRODUCT = re.compile(
-    r"\s@\s|matmul|einsum|bmm|\bmm\(|\bdot\(|batch_dot|tensordot|\*[^\n]*\bsum\(|\bsum\([^\n]*\*|attention\w*\(q|scaled_dot_product|\binner\("
+    r"\s@\s|matmul|einsum|bmm|\bmm\(|\bdot\(|batch_dot|tensordot|\*[^\n]*\bsum\(|\bsum\([^\n]*\*|att(?:entio)?n\w*\(\s*q|scaled_dot_product|\binner\("
 )
 MAX_CALLER_ROUNDS = 3
 
@@ -62,6 +62,11 @@ def holds(words: str) -> bool:
     return EXPONENTIAL.search(words) is not None and (
         _PRODUCT.search(words) is not None or ("/" in words and _SUMS.search(words) is not None)
     )
+
+
+def applies(words: str) -> bool:
+    """Whether the words of a definition apply a softmax, or a kernel, to a product or operands."""
+    return _APPLIES.search(words) is not None and _PRODUCT.search(words) is not None
 
 
 class Analysis:
@@ -280,8 +285,7 @@ class Analysis:
             return False
         if function.scope is self.scope:
             return True
-        text = self.interpreter.function_text(function)
-        return _APPLIES.search(text) is not None and _PRODUCT.search(text) is not None
+        return self.interpreter.applies(function)
 
     def _script(self) -> None:
         """Top-level statements in order, as a program of their own."""

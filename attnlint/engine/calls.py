@@ -12,7 +12,7 @@ import libcst as cst
 from attnlint.engine.algebra import OPAQUE, PARAMETER, Monomial
 from attnlint.engine.expressions import Expressions, key_text, named
 from attnlint.engine.scope import Import, ModuleScope, Statement, Unit
-from attnlint.engine.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_FOREIGN_TABLE, MAX_STEPS_OF_CALL, CallTooLong, Frame
+from attnlint.engine.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_FOREIGN_TABLE, MAX_STEPS_ASIDE, MAX_STEPS_OF_CALL, CallTooLong, Frame
 from attnlint.engine.values import (
     NONE,
     Argument,
@@ -231,7 +231,8 @@ class Calls(Expressions):
         before = (self.call_limit, self.call_records, self.in_loop)
         if foreign:
             depth = sum(1 for other in self.frames if other.function is not None and other.scope is not self.scope)
-            self.call_limit = min(self.call_limit, self.steps + max(1_000, MAX_STEPS_OF_CALL >> depth))
+            aside = depth > 0 and not self.applies(function)  # what another file's code calls for its own ends
+            self.call_limit = min(self.call_limit, self.steps + (MAX_STEPS_ASIDE if aside else max(1_000, MAX_STEPS_OF_CALL >> depth)))
             self.call_records = len(self.records)
         # defaults and the body are evaluated in the frame of the definition
         self.frames.append(frame)
@@ -272,6 +273,15 @@ class Calls(Expressions):
         """A function of another file: short, or one that may hold a site itself."""
         lines = function.rows[1] - function.rows[0] if function.rows is not None else self.function_text(function).count("\n")
         return lines <= MAX_FOREIGN_LINES // (1 + sum(frame.scope is not self.scope for frame in self.frames)) or self.may_hold(function)
+
+    def applies(self, function: Function) -> bool:
+        """Whether the words of a function say that it applies a softmax, or a kernel, to a product or operands."""
+        known = self.applying.get(id(function.node))
+        if known is None:
+            from attnlint.engine.analysis import applies
+
+            known = self.applying[id(function.node)] = applies(self.function_text(function))
+        return known
 
     def may_hold(self, function: Function) -> bool:
         """Whether the words of a function leave it open that it holds a site."""

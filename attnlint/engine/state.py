@@ -55,6 +55,7 @@ MAX_FOREIGN_TABLE = 40  # lines of an assignment in another file that is evaluat
 MAX_FOREIGN_LINES = 150  # a longer function of another file is followed only where it may hold a site itself
 
 
+MAX_STEPS_ASIDE = 250  # steps of a call in another file, from another file, that holds no attention
 MAX_STEPS_OF_CALL = (
     6_000  # of these, for one call of a function of another file that meets no attention; half of it for each such call inside
 )
@@ -115,6 +116,7 @@ class Engine:
         self.resolving: set[tuple[str, str]] = set()
         self.hints: dict[tuple[int, str], str] = {}
         self.texts: dict[int, str] = {}
+        self.applying: dict[int, bool] = {}  # functions that apply a softmax to a product by their words, by their node
         self.holding: dict[int, bool] = {}  # functions whose words speak of attention, by their node
         self.lineages: dict[int, list[Value]] = {}
         self.projections: dict[str, Product] = {}  # products that turned out to make a query or key
