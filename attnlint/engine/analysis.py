@@ -31,42 +31,9 @@ from attnlint.engine.values import (
     Value,
     condition_text,
 )
+from attnlint.engine.words import CALLS, EXPONENTIAL, NO_ATTENTION, holds, may_apply, multiplies
 
-# words of a definition that may hold a site itself; a softmax written out also needs a product, or a quotient by a sum
-SOFTMAX = re.compile(
-    r"softmax|scaled_dot_product|(?<![\"'])flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
-    r"|logsumexp|sageattn|attention_interface|natten|\bna1d\(|\bna2d\(|\bna3d\(",
-    re.I,
-)
-EXPONENTIAL = re.compile(r"\bexp2?_?\(")
-_SUMS = re.compile(r"sum\w*\(")
-# a call in a module-level script that may be a site
-_APPLIES = re.compile(
-    r"(softmax|scaled_dot_product|flash_attn|flash_attention|efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|\bexp)\w*\(",
-    re.I,
-)
-# words of a definition that may call one in another file
-CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
-# what speaks of attention and is none
-_NO_ATTENTION = re.compile(r"(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|seq_?lens?$|OutputWith", re.I)
-_PRODUCT = re.compile(
-    r"\s@\s|matmul|einsum|bmm|\bmm\(|\bdot\(|batch_dot|tensordot|\*[^\n]*\bsum\(|\bsum\([^\n]*\*|att(?:entio)?n\w*\(\s*q|scaled_dot_product|\binner\("
-)
 MAX_CALLER_ROUNDS = 3
-
-
-def holds(words: str) -> bool:
-    """Whether the words of a definition leave it open that it holds a site."""
-    if SOFTMAX.search(words) is not None:
-        return True
-    return EXPONENTIAL.search(words) is not None and (
-        _PRODUCT.search(words) is not None or ("/" in words and _SUMS.search(words) is not None)
-    )
-
-
-def applies(words: str) -> bool:
-    """Whether the words of a definition apply a softmax, or a kernel, to a product or operands."""
-    return _APPLIES.search(words) is not None and _PRODUCT.search(words) is not None
 
 
 class Analysis:
@@ -97,8 +64,7 @@ class Analysis:
             callers = [
                 s
                 for s in definitions
-                if s.index not in done
-                and (mentions(texts[s.index]) or (applies(texts[s.index]) and _PRODUCT.search(texts[s.index]) is not None))
+                if s.index not in done and (mentions(texts[s.index]) or (applies(texts[s.index]) and multiplies(texts[s.index])))
             ]
             if not callers:
                 break
@@ -107,7 +73,7 @@ class Analysis:
                 done.add(statement.index)
         holders = {name for s in definitions if s.index in done for name in s.names}
         holding = re.compile(rf"\b({'|'.join(map(re.escape, sorted(holders)))})\b[(.]") if holders else None
-        if any(_APPLIES.search(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
+        if any(may_apply(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
             self._entry(1, self._script)
         self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
         for site in self.sites:
@@ -118,7 +84,7 @@ class Analysis:
         """Whether a definition uses a name, imported from the tree, that speaks of attention."""
         for name, target in self.scope.imports.items():
             spoken = CALLS.search(name) or CALLS.search(target.attribute or "")
-            if not spoken or _NO_ATTENTION.search(target.attribute or name):
+            if not spoken or NO_ATTENTION.search(target.attribute or name):
                 continue
             if re.search(rf"\b{re.escape(name)}\b", text) and self.interpreter.project.resolve(self.scope.path, target) is not None:
                 return True

@@ -39,6 +39,7 @@ from attnlint.engine.values import (
 from attnlint.engine.values import (
     Sequence as SequenceValue,
 )
+from attnlint.engine.words import applies, holds
 
 FORWARD_METHODS = ("forward", "call", "__call__", "construct")
 BASE_LAYER = "<base layer>"  # the attribute that holds what a derived layer inherits
@@ -265,8 +266,6 @@ class Calls(Expressions):
         lines = statement.last - statement.first
         if lines <= MAX_FOREIGN_TABLE or (statement.kind in ("class", "function") and lines <= 2 * MAX_FOREIGN_LINES):
             return True
-        from attnlint.engine.analysis import holds
-
         return statement.kind in ("class", "function") and holds(scope.words(statement.first, statement.last))
 
     def worth_following(self, function: Function) -> bool:
@@ -278,8 +277,6 @@ class Calls(Expressions):
         """Whether the words of a function say that it applies a softmax, or a kernel, to a product or operands."""
         known = self.applying.get(id(function.node))
         if known is None:
-            from attnlint.engine.analysis import applies
-
             known = self.applying[id(function.node)] = applies(self.function_text(function))
         return known
 
@@ -287,8 +284,6 @@ class Calls(Expressions):
         """Whether the words of a function leave it open that it holds a site."""
         known = self.holding.get(id(function.node))
         if known is None:
-            from attnlint.engine.analysis import holds
-
             known = self.holding[id(function.node)] = holds(self.function_text(function))
         return known
 
