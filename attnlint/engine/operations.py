@@ -1128,6 +1128,24 @@ def gather(engine: Interpreter, call: Call) -> Value:
     return _turned(_reshaped(engine, tensor, shape, call))
 
 
+def select(engine: Interpreter, call: Call) -> Value:
+    """`x.select(dim, index)`: one entry of an axis, which is gone."""
+    tensor, index = call.tensor(), call.integer("dim")
+    shape = shapes.select(tensor.shape, index) if index is not None else None
+    if shape is None and tensor.shape.lead is not None and index is not None and index >= 0:
+        shape = shapes.Shape(tensor.shape.axes, engine.fresh("selected"))  # one of the axes whose number is not known
+    return _reshaped(engine, tensor, shape, call)
+
+
+def narrow(engine: Interpreter, call: Call) -> Value:
+    """`x.narrow(dim, start, length)`: a stretch of an axis."""
+    tensor, index, length = call.tensor(), call.integer("dim"), call.scalar("length")
+    if index is None or length is None or (tensor.shape.lead is not None and index >= 0):
+        return gather(engine, call)
+    engine.note_dims(length.value)
+    return _sized_part(engine, tensor, index, length.value, call)
+
+
 def pad(engine: Interpreter, call: Call) -> Value:
     """Padding: in PyTorch the first pair belongs to the last axis, which is left alone where the pair is (0, 0)."""
     tensor = call.tensor()

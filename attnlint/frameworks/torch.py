@@ -145,8 +145,10 @@ FUNCTIONS: dict[str, Op] = {
     "stack": op(o.stack, "inputs_list dim"),
     **{
         name: op(o.gather, "input dim index")
-        for name in ("index_select", "gather", "take_along_dim", "narrow", "select", "roll", "flip", "index_copy", "masked_select", "take")
+        for name in ("index_select", "gather", "take_along_dim", "roll", "flip", "index_copy", "masked_select", "take")
     },
+    "select": op(o.select, "input dim index"),
+    "narrow": op(o.narrow, "input dim start length"),
     "pad": op(o.pad, "input pad mode"),
     "view_as_complex": op(o.identity, dtype="complex"),
     # reductions
