@@ -141,9 +141,15 @@ class TextMap:
             start, end = self.offset(edit.span.start), self.offset(edit.span.end)
             if start < done or end < start:
                 raise FixRefused("two edits overlap")
-            pieces += [self.text[done:start], edit.content.replace("\n", self.newline_at(edit.span.start.row))]
+            pieces += [self.text[done:start], self._with_line_ends(edit)]
             done = end
         return "".join([*pieces, self.text[done:]])
+
+    def _with_line_ends(self, edit: Edit) -> str:
+        """The text of an edit with the line ends that stand there, each its own where a file mixes them."""
+        first, last = edit.span.start.row, max(edit.span.end.row - 1, edit.span.start.row)
+        head, *rest = edit.content.split("\n")
+        return head + "".join(self.newline_at(min(first + index, last)) + line for index, line in enumerate(rest))
 
 
 def normalise(text: str) -> str:

@@ -9,9 +9,10 @@ from attnlint.engine.arithmetic import BROKEN, PRUNED, RANDOM
 from attnlint.engine.roles import code, is_sure, placement, ways
 from attnlint.engine.sites import AttentionSite, SiteRecord
 from attnlint.engine.tensors import others_of
-from attnlint.engine.values import Leaf, Mask, Scalar, Tensor
+from attnlint.engine.values import Leaf, Mask, Origin, Scalar, Tensor
 from attnlint.rule import Report, Rule
 
+_HEADS_IN_WORDS = re.compile(r"#.*\bmask\w*\b.*\bheads?\b|#.*\bheads?\b.*\bmask", re.I)
 _OTHER = re.compile(r"drop|head|rand|bernoulli", re.I)
 
 
@@ -85,13 +86,19 @@ class MaskAfterSoftmax(Rule):
                         mask.origin, f"`{code(mask.origin)}` puts very negative numbers into the weights: it belongs before softmax"
                     )
                     return
-                if _hides_keys(one, mask):
+                if _hides_keys(one, mask) and not _of_heads_in_words(mask.origin):
                     yield Report(
                         mask.origin,
                         f"`{code(mask.origin)}` hides keys after softmax: the weights left do not add up to 1;"
                         " mask the logits, or normalise again",
                     )
                     return
+
+
+def _of_heads_in_words(origin: Origin) -> bool:
+    """Whether a comment beside the statement, or above it and its condition, says that heads are masked."""
+    row = origin.unit.span(origin.node).start.row
+    return any(_HEADS_IN_WORDS.search(line) is not None for line in origin.unit.scope.lines[max(0, row - 3) : row])
 
 
 def _masked_before(record: SiteRecord) -> bool:

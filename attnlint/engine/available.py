@@ -15,6 +15,7 @@ from attnlint.engine.naming import monomial_of, rank, size_like
 from attnlint.engine.places import ancestors, function_of
 from attnlint.engine.powers import SCALE_ARGUMENTS, called, number_of, split
 from attnlint.engine.printer import quotient
+from attnlint.engine.scope import Unit
 from attnlint.engine.shapes import Axis
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Argument, Leaf, Origin, Tensor, Value
@@ -74,17 +75,18 @@ class Place:
         if not isinstance(self.site.record.names_in_scope.get(name), (Tensor, Argument)):
             return False
         unit = self.origin.unit
-        rows = sorted((unit.span(self.origin.node).start.row, unit.span(product.node).start.row))
+        spans = sorted((unit.span(self.origin.node), unit.span(product.node)), key=lambda span: span.start)
+        first, last = spans[0].start, max(span.end for span in spans)
         holder = function_of(self.origin)
         if holder is None:
             return False
         if isinstance(holder, cst.Module):
             scope = unit.scope
             statements = [scope.statements[index] for index in scope.bound.get(name, ())]
-            return bool(statements) and all(one.last < rows[0] or one.first > rows[1] for one in statements)
+            return bool(statements) and all(one.last < first.row or one.first > last.row for one in statements)
         places = _bindings(holder).get(name, [])
-        before = [node for node in places if isinstance(node, cst.Param) or unit.span(node).end.row < rows[0]]
-        after = [node for node in places if not isinstance(node, cst.Param) and unit.span(node).start.row > rows[1]]
+        before = [one for one in places if one.is_done(unit, first)]
+        after = [one for one in places if not one.is_done(unit, first) and unit.span(one.node).start >= last]
         return bool(before) and len(before) + len(after) == len(places) and _certain(self.origin, before)
 
     def _layer_width(self, wanted: Monomial) -> cst.BaseExpression | None:
@@ -133,9 +135,24 @@ class Place:
                     return None
                 return left * right if isinstance(node.operator, cst.Multiply) else left / right
             case cst.Call(func=cst.Name(value="getattr"), args=[cst.Arg(value=owner), cst.Arg(value=cst.SimpleString() as name), *_]):
-                return self.settings.get(f"{self.origin.unit.code(owner)}.{name.raw_value}")
+                return self.settings.get(f"{self.origin.unit.code(owner)}.{name.raw_value}") or self._either(*node.args[2:])
+            case cst.Call(func=cst.Name(value="int"), args=[cst.Arg(value=only)]):
+                return self.evaluate(only)
+            case cst.IfExp():
+                return self._either(node.body, node.orelse)
+            case cst.BooleanOperation(operator=cst.Or()):
+                return self._either(node.left, node.right)
             case cst.Subscript() | cst.Call():
                 return self._axis_size(node)
+        return None
+
+    def _either(self, *nodes: cst.BaseExpression | cst.Arg) -> Monomial | None:
+        """What one of some expressions holds where the site sums over just that: it was judged where that one was taken."""
+        wanted = self.site.contraction
+        for node in nodes:
+            held = self.evaluate(node.value if isinstance(node, cst.Arg) else node)
+            if held is not None and wanted is not None and self.site.facts.equal(held, wanted):
+                return held
         return None
 
     def _axis_size(self, node: cst.Subscript | cst.Call) -> Monomial | None:
@@ -169,6 +186,7 @@ def place(site: AttentionSite, origin: Origin) -> Place:
         for text, value in record.names_in_scope.items():
             if _reaches(origin, bound, text, here):
                 _add(found, text, value)
+        _attributes(found, holder, bound)
     elif function is None and isinstance(holder, cst.Module) and origin.unit.scope is record.scope:
         scope = record.scope
         for text, value in record.names_in_scope.items():
@@ -222,7 +240,21 @@ def _add(found: Place, text: str, value: Value) -> None:
         found.numbers[text] = held
 
 
-def _bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
+@dataclass(frozen=True, eq=False)
+class _Binding:
+    """Where a name is bound: the target, and the assignment or import around it; a parameter and the target of a block have none."""
+
+    node: cst.CSTNode
+    statement: cst.BaseSmallStatement | None
+
+    def is_done(self, unit: Unit, here: Position) -> bool:
+        """Whether it has happened when a place is reached: what is assigned is made before the name is bound."""
+        if self.statement is not None:
+            return unit.span(self.statement).end <= here
+        return isinstance(self.node, cst.Param) or unit.span(self.node).end.row < here.row
+
+
+def _bindings(function: cst.CSTNode) -> dict[str, list[_Binding]]:
     """Every place in a function that binds a name or an attribute of the object, by its text."""
     finder = _Finder()
     function.visit(finder)
@@ -231,14 +263,28 @@ def _bindings(function: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
 
 class _Finder(cst.CSTVisitor):
     def __init__(self) -> None:
-        self.found: dict[str, list[cst.CSTNode]] = {}
+        self.found: dict[str, list[_Binding]] = {}
+        self._statement: cst.BaseSmallStatement | None = None
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.BaseSmallStatement):
+            self._statement = node
+        return super().on_visit(node)
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        super().on_leave(original_node)
+        if original_node is self._statement:
+            self._statement = None
+
+    def _add(self, name: str, node: cst.CSTNode) -> None:
+        self.found.setdefault(name, []).append(_Binding(node, self._statement))
 
     def _note(self, target: cst.CSTNode) -> None:
         match target:
             case cst.Name(value=name):
-                self.found.setdefault(name, []).append(target)
+                self._add(name, target)
             case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=name)):
-                self.found.setdefault(f"{owner}.{name}", []).append(target)
+                self._add(f"{owner}.{name}", target)
             case cst.Tuple() | cst.List():
                 for element in target.elements:
                     self._note(element.value)
@@ -262,25 +308,25 @@ class _Finder(cst.CSTVisitor):
         self._note(node.name)
 
     def visit_Param(self, node: cst.Param) -> None:
-        self.found.setdefault(node.name.value, []).append(node)
+        self._add(node.name.value, node)
 
 
-def _reaches(origin: Origin, bound: dict[str, list[cst.CSTNode]], text: str, here: Position) -> bool:
+def _reaches(origin: Origin, bound: dict[str, list[_Binding]], text: str, here: Position) -> bool:
     """Whether a name holds at a place what it holds at the end of its function: every binding stands before, one of them on every way."""
     if "." in text:
         return text not in bound
     places = bound.get(text)
     if not places:
         return False
-    if not all(isinstance(node, cst.Param) or origin.unit.span(node).end.row < here.row for node in places):
+    if not all(one.is_done(origin.unit, here) for one in places):
         return False
     return _certain(origin, places)
 
 
-def _certain(origin: Origin, places: list[cst.CSTNode]) -> bool:
+def _certain(origin: Origin, places: list[_Binding]) -> bool:
     """Whether one of some bindings lies on every way to a place."""
     around = set(map(id, ancestors(origin)))
-    return any(isinstance(node, cst.Param) or id(_block(Origin(origin.unit, node))) in around for node in places)
+    return any(isinstance(one.node, cst.Param) or id(_block(Origin(origin.unit, one.node))) in around for one in places)
 
 
 def _block(origin: Origin) -> cst.CSTNode | None:
@@ -309,7 +355,7 @@ def _constructor(found: Place, holder: cst.FunctionDef, here: Position) -> None:
     receiver = parameters[0] if parameters else "self"
     mine = site.record.owner is not None and site.record.owner.node is owner
     for target, value_node in _plain_assignments(holder):
-        if len(bound.get(target, ())) != 1 or unit.span(value_node).end.row >= here.row:
+        if len(bound.get(target, ())) != 1 or unit.span(value_node).end > here:
             continue
         held = found.evaluate(value_node)
         prefix, _, name = target.rpartition(".")
@@ -318,6 +364,24 @@ def _constructor(found: Place, holder: cst.FunctionDef, here: Position) -> None:
             held = monomial_of(known) if known is not None else None
         if held is not None:
             found.numbers.setdefault(target, held)
+
+
+def _attributes(found: Place, method: cst.CSTNode, bound: dict[str, list[_Binding]]) -> None:
+    """In a method: attributes that the constructor of the class sets, and nobody else, which hold one of several sizes."""
+    owner = found.site.record.owner
+    if owner is None or not isinstance(method, cst.FunctionDef) or not method.params.params:
+        return
+    own = [node for node in owner.node.body.body if isinstance(node, cst.FunctionDef) and node.name.value == "__init__"]
+    if len(own) != 1:
+        return
+    made = Place(found.site, Origin(owner.unit, own[0]))
+    _constructor(made, own[0], owner.unit.span(own[0]).end)
+    receiver = method.params.params[0].name.value
+    everywhere = _bindings(owner.node)
+    for text, held in made.numbers.items():
+        apart = text.startswith(f"{receiver}.") and text not in bound and len(everywhere.get(text, ())) == 1
+        if apart and text not in found.site.record.names_in_scope:
+            found.numbers[text] = held
 
 
 def _symbols(site: AttentionSite, owner: str) -> dict[str, Symbol]:

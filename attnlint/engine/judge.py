@@ -37,6 +37,7 @@ ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha|transformer", re.I)
 
 HALF = Fraction(1, 2)
 LOG2_E = 1.4426950408889634
+_FEW = 4  # coordinates, segments, or the three of query, key and value: fewer entries than any head has features
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ def _wide(products: list[tuple[Tensor, Product]]) -> list[tuple[Tensor, Product]
     """Without products over two segments or three coordinates, which are added to a product over features."""
     if all(product.size.is_number for _, product in products):
         return products
-    return [(carrier, product) for carrier, product in products if not (product.size.is_number and product.size.coefficient <= 4)]
+    return [(carrier, product) for carrier, product in products if not (product.size.is_number and product.size.coefficient <= _FEW)]
 
 
 def _bias(site: AttentionSite) -> None:
@@ -262,6 +263,20 @@ def _judge_product(record: SiteRecord, carrier: Tensor, product: Product, count:
     return site
 
 
+def _root_of_an_operand(site: AttentionSite) -> bool:
+    """Whether the scale is the root of the summed axis as one of the operands has it: the product runs, so the other has it, too."""
+    product, scale = site.product, site.scale
+    if product is None or scale is None:
+        return False
+    for axes in (product.left_axes, product.right_axes):
+        size = ONE
+        for axis in axes:
+            size = size * axis.size
+        if axes and size.powers and site.facts.equal(scale, size.power(-HALF)):
+            return True
+    return False
+
+
 def _other_size(site: AttentionSite) -> Monomial | None:
     """The size of the summed axes in an operand that gives them another one than the contraction has; such a product cannot run.
 
@@ -312,6 +327,12 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         return
     if ratio.is_one or ratio.equals(Monomial.number(LOG2_E)):
         _set(site, "correct", None)
+        return
+    if _root_of_an_operand(site):
+        _set(site, "correct", None)
+        return
+    if site.contraction.is_number and site.contraction.coefficient <= _FEW and site.scale.powers:
+        _set(site, "unknown", f"the axis that is seen to be summed over has {site.contraction} entries, which are no features")
         return
     uncertain = carrier.uncertain or q.tensor.uncertain or k.tensor.uncertain or q.main.uncertain or k.main.uncertain
     if uncertain:
@@ -388,6 +409,9 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if ratio.is_number:
         _numeric(site)
         return
+    if (balance := _balance(site)) is not None:
+        _set(site, "correct", f"with a further factor of two widths: {balance}")
+        return
     if not conclusive(site):
         _set(site, "unknown", f"whether {site.ratio} is 1 cannot be derived: the axis that is summed over is not followed")
         return
@@ -432,6 +456,18 @@ def _power_of_head_size(site: AttentionSite) -> str | None:
         site.expected = site.contraction.power(-HALF)
         site.ratio = site.facts.normalise(site.scale) / site.expected
     return kind
+
+
+def _balance(site: AttentionSite) -> Monomial | None:
+    """A factor made of the quotient of two widths beside d_k^-1/2: it evens out the variance of low-rank projections."""
+    ratio = site.ratio
+    assert ratio is not None and site.expected is not None and site.contraction is not None
+    exponents = [exponent for _, exponent in ratio.powers]
+    if sum(exponents) != 0 or len(exponents) < 2 or set(ratio.symbols) & set(site.facts.normalise(site.contraction).symbols):
+        return None
+    root = any(site.facts.equal(placed.factor.value, site.expected) for placed in site.factors)
+    apart = any(site.facts.equal(placed.factor.value, ratio) for placed in site.factors)
+    return ratio if root and apart else None
 
 
 def _pure(ratio: Monomial, record: SiteRecord) -> bool:

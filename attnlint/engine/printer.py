@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -119,6 +120,11 @@ def replace(origin: Origin, new: cst.BaseExpression) -> Change:
         new = grouped(new)  # `2.real` is no expression
     multiline = "\n" in origin.unit.code(new) or "\r" in origin.unit.code(new)
     if old.lpar and not new.lpar and (multiline or precedence(new) < floor or isinstance(new, cst.BinaryOperation)):
+        plain = grouped(bare(old)) if isinstance(old, cst.BinaryOperation) else bare(old)
+        made = new.deep_replace(old, plain)  # what is said beside a parenthesis is said once
+        assert isinstance(made, cst.BaseExpression)
+        new = made.with_changes(lpar=old.lpar, rpar=old.rpar)
+    elif old.lpar and new.lpar and _comments([old]) - _comments([new]):
         new = new.with_changes(lpar=old.lpar, rpar=old.rpar)
     elif new.lpar and not old.lpar and not multiline and precedence(bare(new)) >= floor and not isinstance(new, cst.Integer):
         new = bare(new)
@@ -148,10 +154,12 @@ def _floor(origin: Origin) -> int:
 
 
 def edits(changes: Sequence[Change]) -> tuple[Edit, ...] | None:
-    """The edits for some changes; None where the edited text would not parse to the tree that is meant."""
+    """The edits for some changes; None where the edited text would not parse to the tree that is meant, or lacked a comment."""
     found: list[Edit] = []
     for unit in dict.fromkeys(change.unit for change in changes):
         own = [change for change in changes if change.unit is unit]
+        if _comments([change.old for change in own]) - _comments([change.new for change in own]):
+            return None
         made = [_edit(change) for change in own]
         if any(edit is None for edit in made):
             return None
@@ -160,6 +168,18 @@ def edits(changes: Sequence[Change]) -> tuple[Edit, ...] | None:
             return None
         found += plain
     return tuple(found)
+
+
+def _comments(nodes: Sequence[cst.CSTNode | None]) -> Counter[str]:
+    """The comments inside some nodes: what people wrote there is no part of a fault."""
+    return Counter(one.value for node in nodes if node is not None for one in _comments_of(node))
+
+
+def _comments_of(node: cst.CSTNode) -> Iterator[cst.Comment]:
+    if isinstance(node, cst.Comment):
+        yield node
+    for child in node.children:
+        yield from _comments_of(child)
 
 
 class _Apply(cst.CSTTransformer):

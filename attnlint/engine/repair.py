@@ -13,6 +13,7 @@ import libcst as cst
 
 from attnlint.engine import available, places, printer, uses
 from attnlint.engine.algebra import CONFIG, LEARNED, PARAMETER, Monomial, power_of
+from attnlint.engine.naming import size_like
 from attnlint.engine.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.engine.printer import Change
 from attnlint.engine.scope import Unit
@@ -20,7 +21,7 @@ from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin, Product
 from attnlint.model import Fix
 
-_UNSAFE = "unsafe: a model trained with the wrong scale changes"
+_UNSAFE = "unsafe: changes what trained checkpoints compute"
 _INVERSE = {
     "mul": "div",
     "mul_": "div_",
@@ -54,7 +55,7 @@ def correct_number(site: AttentionSite) -> Fix | None:
     """ATT102, 103, 109: rewrite the number where it is made, or, where others use it as well, where it is applied."""
     culprit = site.culprit
     needed = _needed(site)
-    if culprit is None or needed is None:
+    if culprit is None or needed is None or _is_a_setting(site, culprit):
         return None
     where = places.wrong_number(culprit)
     operand = culprit.factor.operand
@@ -224,7 +225,8 @@ def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.Bas
     size = base if keep else place.size(site.contraction)
     if size is None:
         return None
-    size = printer.bare(size) if isinstance(size, (cst.Name, cst.Attribute)) else size
+    if printer.precedence(printer.bare(size)) == printer.precedence(cst.Name("x")) and not isinstance(size, (cst.Integer, cst.Float)):
+        size = printer.bare(size)
     if power == exponent and base is not node:
         return _rebased(node, base, size)
     match node:
@@ -413,13 +415,13 @@ def _without(placed: PlacedFactor) -> tuple[Origin, cst.BaseExpression | None] |
     return None
 
 
-def _unless_itself(application: Origin, rest: cst.BaseExpression) -> tuple[Origin, cst.BaseExpression | None]:
-    """`q = q * scale` without its factor is no statement at all."""
+def _unless_itself(application: Origin, rest: cst.BaseExpression) -> tuple[Origin, cst.BaseExpression | None] | None:
+    """`q = q * scale` without its factor is no statement at all; None where the statement has to stay."""
     match list(places.ancestors(application))[:2]:
         case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]), cst.SimpleStatementLine() as line]:
-            removable = len(line.body) == 1 and line.trailing_whitespace.comment is None
-            if removable and isinstance(rest, cst.Name) and rest.value == name:
-                return Origin(application.unit, line), None
+            if isinstance(rest, cst.Name) and rest.value == name:
+                removable = len(line.body) == 1 and line.trailing_whitespace.comment is None
+                return (Origin(application.unit, line), None) if removable else None
     return application, rest
 
 
@@ -449,6 +451,17 @@ def _holds_a_setting(site: AttentionSite, placed: PlacedFactor) -> bool:
     """Whether a factor carries a learned or configured one along, which has to stay."""
     symbols = site.facts.normalise(placed.factor.value).symbols
     return any(one.kind == LEARNED or (one.kind in (PARAMETER, CONFIG) and one.key not in site.record.dims) for one in symbols)
+
+
+def _is_a_setting(site: AttentionSite, placed: PlacedFactor) -> bool:
+    """Whether a factor is a learned or configured number that is no size, such as a temperature, and so no slip of the pen."""
+    symbols = placed.factor.value.symbols
+    return (
+        site.kind != "constant-scale"
+        and bool(symbols)
+        and _holds_a_setting(site, placed)
+        and not any(size_like(one.name) for one in symbols)
+    )
 
 
 def _change(origin: Origin, new: cst.BaseExpression | None) -> Change:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from attnlint.engine.algebra import AXIS, OPAQUE, Facts, Monomial, Symbol
 from attnlint.engine.axes import Shape
 from attnlint.engine.matching import Match, Piece, divides, volume
+
+_UNFOLLOWED = re.compile(r"^\w+#\d+\[")  # the key of an axis of a tensor that nothing is known of
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,20 @@ def _reordering(match: Match, facts: Facts) -> list[tuple[int, Piece]] | None:
             wanted = facts.normalise(wanted / found.size)
     sizes = [facts.normalise(piece.size) for _, piece in order]
     known = all(symbol.kind != OPAQUE and not _may_be_one(symbol) for size in sizes for symbol in size.symbols)
-    known = known and sum(size.is_number for size in sizes) <= 1
+    known = known and sum(size.is_number for size in sizes) <= 1 and all(map(_is_size, sizes))
     distinct = all(not size.equals(other) for index, size in enumerate(sizes) for other in sizes[:index])
     return order if known and distinct and not open_pieces and not _aliased(sizes) else None
+
+
+def _is_size(size: Monomial) -> bool:
+    """Whether a piece can be the size of an axis.
+
+    The inverse of a setting, or a share of the width of a tensor that is not followed, is what is left of sizes not understood.
+    """
+    if not size.powers or all(exponent > 0 for _, exponent in size.powers):
+        return True
+    unfollowed = any(symbol.kind == AXIS and _UNFOLLOWED.search(symbol.key) for symbol in size.symbols)
+    return not unfollowed and any(exponent > 0 for _, exponent in size.powers)
 
 
 def _may_be_one(symbol: Symbol) -> bool:

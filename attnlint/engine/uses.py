@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from attnlint.engine import places
-from attnlint.engine.powers import called
+from attnlint.engine.powers import SCALE_ARGUMENTS, called
 from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin
 
@@ -47,17 +47,34 @@ def is_own(site: AttentionSite, origin: Origin) -> bool:
         used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
     known = set(map(id, used))
     reads = _reads(origin, target)
-    return bool(reads) and all(id(node) in known for node in reads)
+    here = places.function_of(operand)
+    beside = [node for node in reads if id(node) not in known]
+    return bool(reads) and all(_scales(Origin(operand.unit, node), here) for node in beside)
 
 
-def _target_of(origin: Origin) -> str | None:
+def _scales(read: Origin, function: cst.CSTNode | None) -> bool:
+    """Whether a number scales something else in the same function: a position's share of the logits, or the fused way to do the same."""
+    match list(places.ancestors(read))[:1]:
+        case [cst.BinaryOperation(operator=cst.Multiply() | cst.Divide())]:
+            pass
+        case [cst.Arg(keyword=cst.Name(value=keyword))] if keyword in _KEYWORDS:
+            pass
+        case _:
+            return False
+    return function is not None and places.function_of(read) is function
+
+
+_KEYWORDS = {*SCALE_ARGUMENTS.values(), "scale", "scaling", "softmax_scale"}
+
+
+def _target_of(origin: Origin) -> cst.Name | cst.Attribute | None:
     """The name or attribute that is assigned the number made at a place."""
     for node in places.ancestors(origin):
         match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)))]):
-                return name
-            case cst.AnnAssign(target=cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name))):
-                return name
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as target)]):
+                return target
+            case cst.AnnAssign(target=cst.Name() | cst.Attribute() as target):
+                return target
             case cst.BaseStatement():
                 return None
             case cst.Call() if called(node) != "register_buffer" and len(node.args) > 1:
@@ -65,21 +82,49 @@ def _target_of(origin: Origin) -> str | None:
     return None
 
 
-def _reads(origin: Origin, name: str) -> list[cst.CSTNode]:
+def _reads(origin: Origin, target: cst.Name | cst.Attribute) -> list[cst.CSTNode]:
     """Every place of a file's statement that reads a name or an attribute of that name; none where other statements read it, too."""
     scope = origin.unit.scope
+    name = target.attr.value if isinstance(target, cst.Attribute) else target.value
     finder = _Reads(name)
     function = _function_of_local(origin)
     if function is not None:  # nobody else sees it
         function.body.visit(finder)
         return finder.found
     origin.unit.module.visit(finder)
+    kin = _kin(origin) if finder.attribute else set()
     around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
     for statement in scope.statements:
-        apart = statement.first != origin.unit.first_row
-        if apart and around.search(scope.statement_text(statement)):
+        if statement.first == origin.unit.first_row:
+            continue
+        text = scope.statement_text(statement)
+        if finder.attribute and statement.kind == "class" and not kin & set(statement.names) and _sets(text, name):
+            text = re.sub(rf"\bself\.{re.escape(name)}\b", "", text)  # objects of a class apart have their own
+        if around.search(text):
             return []
+    if isinstance(target, cst.Attribute):  # a local of the same name is another number
+        return [node for node in finder.found if isinstance(node, cst.Attribute)]
     return finder.found
+
+
+def _sets(text: str, name: str) -> bool:
+    return re.search(rf"\bself\.{re.escape(name)}(?:\s*:[^=\n]+)?\s*=(?!=)", text) is not None
+
+
+_HEADER = re.compile(r"^class\s+(\w+)[^(:]*\(([^)]*)\)", re.MULTILINE)
+
+
+def _kin(origin: Origin) -> set[str]:
+    """The class that holds a place with the classes of its file that it inherits from, and those that inherit from it."""
+    scope = origin.unit.scope
+    texts = [scope.statement_text(statement) for statement in scope.statements if statement.kind == "class"]
+    bases = {found[1]: set(re.findall(r"\w+", found[2])) for text in texts if (found := _HEADER.search(text)) is not None}
+    owners = {node.name.value for node in places.ancestors(origin) if isinstance(node, cst.ClassDef)}
+    above, below = set(owners), set(owners)
+    for _ in bases:
+        above |= {base for name in above for base in bases.get(name, ())}
+        below |= {name for name, own in bases.items() if own & below}
+    return above | below
 
 
 def _function_of_local(origin: Origin) -> cst.FunctionDef | None:

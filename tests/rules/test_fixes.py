@@ -36,6 +36,7 @@ def faulty() -> list[Path]:
 # no certain fix: which expression is to be changed, or to what, is not in the file
 UNFIXED = {
     "keras/missing_dot_objects": "the operands stand in a list that a layer object takes",
+    "torch/wrongdim_without_padding": "the number is a temperature as well, where query and key are normalised",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
 }
 
@@ -204,3 +205,125 @@ def test_scales_are_changed_only_where_unsafe_fixes_are_allowed(attnlint: Callab
     found = attnlint(*CHECK, "--fix", "model.py").json
     assert [one["fix"]["applicability"] for one in found] == ["unsafe"]
     assert Path("model.py").read_text() == source
+
+
+def test_statements_that_share_a_row_bind_their_names_one_after_the_other(attnlint: Callable[..., Any]) -> None:
+    row = "d = c // self.heads; q, k, v = self.qkv(x).view(b, t, 3, self.heads, d).permute(2, 0, 3, 1, 4); {0}; d = 1"
+    fixed, concise = fix_of(
+        attnlint, model(row.format("logits = q @ k.mT / c ** 0.5; d = t")).replace(", self.head_dim = heads, w", " = heads  # w")
+    )
+    assert "/ d ** 0.5" not in fixed, concise
+    source = model(row.removesuffix("; d = 1").format("logits = q @ k.mT / c ** 0.5")).replace(
+        ", self.head_dim = heads, w", " = heads  # w"
+    )
+    assert fix_of(attnlint, source)[0] == source.replace("/ c ** 0.5", "/ d ** 0.5")
+
+
+OTHER = """
+
+class Other(nn.Module{base}):
+    def __init__(self, width):
+        super().__init__()
+        self.scale = width ** -0.5
+        scale = 2.0
+        self.apply(lambda one: one.register_buffer("weight", torch.ones(1) * scale))
+
+    def forward(self, x):
+        return x * self.scale
+"""
+
+
+def test_an_attribute_of_the_same_name_in_a_class_apart_is_another_number(attnlint: Callable[..., Any]) -> None:
+    source = model("logits = q @ k.mT * self.scale", "self.scale = width ** -0.5") + OTHER.format(base="")
+    fixed, _ = fix_of(attnlint, source)
+    assert fixed == source.replace("self.scale = width ** -0.5", "self.scale = self.head_dim ** -0.5", 1)
+
+
+def test_an_attribute_that_a_subclass_reads_is_left_and_the_application_corrected(attnlint: Callable[..., Any]) -> None:
+    derived = OTHER.format(base="").replace("nn.Module", "Attention")
+    source = model("logits = q @ k.mT * self.scale", "self.scale = width ** -0.5") + derived
+    fixed, _ = fix_of(attnlint, source)
+    assert fixed == source.replace("k.mT * self.scale", "k.mT * self.head_dim ** -0.5")
+
+
+def test_a_local_name_is_not_taken_for_the_attribute_called_like_it(attnlint: Callable[..., Any]) -> None:
+    local = "\n    def begin(self):\n        scale = 0.02\n        nn.init.normal_(self.qkv.weight, std=scale)\n"
+    source = model("logits = q @ k.mT * self.scale", "self.scale = width ** -0.5") + local
+    assert fix_of(attnlint, source)[0] == source.replace("self.scale = width", "self.scale = self.head_dim")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "logits = q @ k.mT * self.scale + self.shift((q * self.scale) @ self.positions.mT)",
+        "if self.fused:\n    return self.kernel(q, k, v, scale=self.scale)\nlogits = q @ k.mT * self.scale",
+    ],
+    ids=["a share of the logits", "the fused way"],
+)
+def test_what_is_scaled_beside_the_product_stays_in_step_with_it(attnlint: Callable[..., Any], beside: str) -> None:
+    source = model(beside, "self.scale = width ** -0.5")
+    assert fix_of(attnlint, source)[0] == source.replace("self.scale = width", "self.scale = self.head_dim")
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong", "right"),
+    [
+        ("width // heads if size is None else size", "self.d * self.heads", "self.d"),
+        ("size or width // heads", "self.d * self.heads", "self.d"),
+        ("int(width / heads)", "width", "self.d"),
+    ],
+)
+def test_a_head_size_that_is_given_or_derived_is_called_by_its_name(
+    attnlint: Callable[..., Any], made: str, wrong: str, right: str
+) -> None:
+    plain = model("logits = q @ k.mT * self.scale", "self.scale = {0} ** -0.5")
+    plain = plain.replace("self.heads, self.head_dim = heads, width // heads", f"self.heads = heads\n        self.d = {made}")
+    plain = plain.replace("width, heads)", "width, heads, size=None)").replace("self.head_dim", "self.d")
+    plain = plain.replace("3 * width", "3 * heads * self.d").replace("b, t, c)", "b, t, -1)")
+    wrong = wrong if wrong == "width" else f"({wrong})"
+    assert fix_of(attnlint, plain.replace("{0}", wrong))[0] == plain.replace("{0}", right)
+
+
+def test_a_setting_that_may_be_missing_is_named_in_methods_as_the_constructor_names_it(attnlint: Callable[..., Any]) -> None:
+    plain = model("logits = q @ k.mT / math.sqrt({0})").replace("width, heads)", "config)").replace("width", "config.hidden_size")
+    plain = plain.replace(
+        "self.heads, self.head_dim = heads, config.hidden_size // heads",
+        'self.heads = config.heads\n        self.head_dim = getattr(config, "head_dim", config.hidden_size // self.heads)',
+    ).replace("nn.Linear(config.hidden_size, 3 * config.hidden_size)", "nn.Linear(config.hidden_size, 3 * self.heads * self.head_dim)")
+    source = plain.replace("{0}", "self.head_dim * self.heads").replace("b, t, c)", "b, t, -1)")
+    assert fix_of(attnlint, source)[0] == source.replace("self.head_dim * self.heads)\n", "self.head_dim)\n")
+
+
+def test_parentheses_around_a_name_are_not_kept_beside_new_ones(attnlint: Callable[..., Any]) -> None:
+    fixed, _ = fix_of(attnlint, model("logits = q @ k.mT / (k.shape[-1])"))
+    assert fixed == model("logits = q @ k.mT / (k.shape[-1] ** 0.5)")
+
+
+def test_comments_in_parentheses_are_kept_once(attnlint: Callable[..., Any]) -> None:
+    lines = "logits = (  # before\n    # above\n    {0}q  # the query\n    @ k.mT{1}  # the key\n    # below\n)"
+    fixed, _ = fix_of(attnlint, model(lines.format("", "")))
+    assert fixed == model(lines.format("(", ") * self.head_dim ** -0.5"))
+
+
+def test_a_comment_that_would_be_lost_is_a_reason_for_no_fix(attnlint: Callable[..., Any]) -> None:
+    twice = "q = q * self.scale{0}\nlogits = (\n    q @ k.mT{0}\n    * self.scale\n)"
+    source = model(twice.format("  # as in the paper"), ROOT)
+    fixed, concise = fix_of(attnlint, source)
+    assert fixed == source
+    assert "ATT105" in concise
+    assert fix_of(attnlint, model(twice.format(""), ROOT))[0] != model(twice.format(""), ROOT)
+
+
+def test_rows_inside_an_edit_keep_their_own_line_ends(attnlint: Callable[..., Any]) -> None:
+    lines = "logits = (\r\n    q\n    @ k.mT\r\n    / {0}\n)"
+    fixed, _ = fix_of(attnlint, model(lines.replace("/ {0}", "* self.head_dim ** 0.5 * 1")))
+    assert fixed == model(lines.replace("/ {0}", "* self.head_dim ** -0.5 * 1"))
+    lines = "logits = (\r\n    q{0}\n    @ k.mT{1}\r\n    # below\n)"
+    fixed, _ = fix_of(attnlint, model(lines.replace("{0}", "").replace("{1}", "")))
+    assert fixed.replace("(q", "q").replace(") * self.head_dim ** -0.5", "") == model(lines.replace("{0}", "").replace("{1}", ""))
+
+
+def test_a_configured_temperature_is_not_overwritten(attnlint: Callable[..., Any]) -> None:
+    source = model("logits = q * (1 / self.head_dim) / self.temperature @ k.mT", "self.temperature = temperature")
+    source = source.replace("width, heads)", "width, heads, temperature)")
+    assert "/ self.temperature @" in fix_of(attnlint, source)[0]
