@@ -12,7 +12,7 @@ from fractions import Fraction
 import libcst as cst
 
 from attnlint.engine import available, places, printer, uses
-from attnlint.engine.algebra import CONFIG, LEARNED, PARAMETER, Monomial, power_of
+from attnlint.engine.algebra import CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, power_of
 from attnlint.engine.naming import size_like
 from attnlint.engine.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.engine.printer import Change
@@ -54,7 +54,7 @@ def scale_product(site: AttentionSite) -> Fix | None:
 def correct_number(site: AttentionSite) -> Fix | None:
     """ATT102, 103, 109: rewrite the number where it is made, or, where others use it as well, where it is applied."""
     culprit = site.culprit
-    needed = _needed(site)
+    needed = _needed(site, culprit)
     if culprit is None or needed is None or _is_a_setting(site, culprit):
         return None
     where = places.wrong_number(culprit)
@@ -63,6 +63,8 @@ def correct_number(site: AttentionSite) -> Fix | None:
     if operand is not None and (where is None or operand.node is not where.node) and not uses.disagrees(site, operand):
         candidates.append(operand)
     for origin in candidates:
+        if not _serves_all(site, origin, needed):
+            continue
         new = _respelled(site, origin, needed)
         if new is not None and (fix := _fix(site, where or origin, [printer.replace(origin, new)])) is not None:
             return fix
@@ -137,7 +139,7 @@ def parenthesise(site: AttentionSite) -> Fix | None:
     unit, part = found
     origin = Origin(unit, part.node)
     place = available.place(site, origin)
-    needed = _needed(site)
+    needed = _needed(site, culprit)
     meant = part.meant.with_changes(lpar=[], rpar=[])
     if culprit.factor.application is not None and part.node is culprit.factor.application.node:  # `scores / d ** 1 / 2`
         tail = meant.right if isinstance(meant.operator, (cst.Divide, cst.Multiply)) else None
@@ -174,9 +176,8 @@ def _net(factors: Sequence[PlacedFactor]) -> Monomial:
     return net
 
 
-def _needed(site: AttentionSite) -> Monomial | None:
-    """What the culprit's number has to be for the net scale to be right, all else as it is; where it is used twice, each time."""
-    culprit = site.culprit
+def _needed(site: AttentionSite, culprit: PlacedFactor | None) -> Monomial | None:
+    """What the number of a factor has to be for the net scale to be right, all else as it is; where it is used twice, each time."""
     if culprit is None or site.expected is None:
         return None
     made = _number_origin(culprit)
@@ -186,6 +187,28 @@ def _needed(site: AttentionSite) -> Monomial | None:
     rest = _net([placed for placed in site.factors if placed not in same])
     needed = (site.expected / rest).power(Fraction(1, len(same)))
     return needed.power(Fraction(-1)) if culprit.factor.division else needed
+
+
+def _serves_all(site: AttentionSite, origin: Origin, needed: Monomial) -> bool:
+    """Whether every faulty site that applies an expression as it is needs the same power of what it sums over there."""
+    exponent = _exponent(site, needed)
+    for other in site.siblings:
+        for placed in other.factors if other.verdict == "faulty" and other is not site else ():
+            if placed.factor.operand is not None and placed.factor.operand.node is origin.node:
+                own = _needed(other, placed)
+                if own is None or _exponent(other, own) != exponent:
+                    return False
+    return True
+
+
+def _exponent(site: AttentionSite, needed: Monomial) -> Fraction | None:
+    """e with needed = d_k^e."""
+    if site.contraction is None:
+        return None
+    exponent = power_of(site.facts.normalise(needed), site.facts.normalise(site.contraction))
+    if exponent is None and site.facts.normalise(site.contraction).is_number:
+        return _numeric_exponent(site, needed)
+    return exponent
 
 
 def _number_origin(placed: PlacedFactor) -> Origin | None:
@@ -214,9 +237,7 @@ def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.Bas
     node = origin.node
     if site.contraction is None or not isinstance(node, cst.BaseExpression):
         return None
-    exponent = power_of(site.facts.normalise(needed), site.facts.normalise(site.contraction))
-    if exponent is None and site.facts.normalise(site.contraction).is_number:
-        exponent = _numeric_exponent(site, needed)
+    exponent = _exponent(site, needed)
     if exponent is None:
         return None
     place = available.place(site, origin)
@@ -456,12 +477,8 @@ def _holds_a_setting(site: AttentionSite, placed: PlacedFactor) -> bool:
 def _is_a_setting(site: AttentionSite, placed: PlacedFactor) -> bool:
     """Whether a factor is a learned or configured number that is no size, such as a temperature, and so no slip of the pen."""
     symbols = placed.factor.value.symbols
-    return (
-        site.kind != "constant-scale"
-        and bool(symbols)
-        and _holds_a_setting(site, placed)
-        and not any(size_like(one.name) for one in symbols)
-    )
+    free = [one for one in symbols if one.kind in (LEARNED, PARAMETER, CONFIG, OPAQUE) and one.key not in site.record.dims]
+    return site.kind != "constant-scale" and bool(free) and not any(size_like(one.name) for one in symbols)
 
 
 def _change(origin: Origin, new: cst.BaseExpression | None) -> Change:

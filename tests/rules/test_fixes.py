@@ -324,6 +324,34 @@ def test_rows_inside_an_edit_keep_their_own_line_ends(attnlint: Callable[..., An
 
 
 def test_a_configured_temperature_is_not_overwritten(attnlint: Callable[..., Any]) -> None:
-    source = model("logits = q * (1 / self.head_dim) / self.temperature @ k.mT", "self.temperature = temperature")
-    source = source.replace("width, heads)", "width, heads, temperature)")
-    assert "/ self.temperature @" in fix_of(attnlint, source)[0]
+    source = """import jax
+from jax import numpy as jnp
+from praxis import base_layer
+
+
+class Attention(base_layer.BaseLayer):
+    dim_per_head: int = 0
+
+    def attend(self, query, key, value):
+        b, t, n, h = query.shape
+        query = query * self.dim_per_head ** -1.0 / self.atten_temp
+        s, nk = key.shape[1:3]
+        grouped = jnp.reshape(query, (b, t, nk, n // nk, h))
+        weights = jax.nn.softmax(jnp.einsum("btkgh,bskh->bkgts", grouped, key), axis=-1)
+        return jnp.einsum("bkgts,bskh->btkgh", weights, value).reshape((b, t, n, h))
+"""
+    fixed, concise = fix_of(attnlint, source)
+    assert "ATT103" in concise
+    assert "/ self.atten_temp" in fixed
+
+
+def test_a_number_that_holds_something_else_on_another_way_is_left(attnlint: Callable[..., Any]) -> None:
+    init = "depth = None\n        self.norm = self.head_dim\n        if by_depth:\n            depth = number\n            self.norm *= depth\n        self.depth = depth"
+    lines = "q, k = q.flatten(0, 1), k.flatten(0, 1)\nlogits = torch.baddbmm(x, q, k.mT, beta=0.0, alpha=1.0 / self.norm){0}\nv = v.flatten(0, 1)"
+    wrong = model(lines.format("\nif self.depth is not None:\n    logits = logits * self.depth"), init)
+    wrong = wrong.replace("heads)", "heads, number, by_depth=False)", 1)
+    fixed, concise = fix_of(attnlint, wrong)
+    assert "ATT103" in concise
+    assert fixed == wrong, concise
+    plain = model(lines.format(""), "self.norm = self.head_dim")
+    assert fix_of(attnlint, plain)[0] == plain.replace("1.0 / self.norm)", "self.norm ** -0.5)")
