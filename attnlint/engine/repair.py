@@ -79,7 +79,9 @@ def turn(site: AttentionSite) -> Fix | None:
     where = places.inverted(culprit)
     operand, application = culprit.factor.operand, culprit.factor.application
     named = operand is not None and isinstance(operand.node, (cst.Name, cst.Attribute))
-    if not named or (where is not None and operand is not None and where.node is not operand.node):
+    here = where is not None and operand is not None and where.node is operand.node
+    root = isinstance(operand.node, cst.Call) and split(operand.node)[1] == HALF if operand is not None else False
+    if not (here and (named or root)):
         fix = correct_number(site)
         if fix is not None:
             return fix
@@ -89,9 +91,11 @@ def turn(site: AttentionSite) -> Fix | None:
         or uses.disagrees(site, application)
         or not _right_after(site, [culprit], culprit.factor.value.power(Fraction(-1)))
     ):
-        return correct_number(site) if named else None
-    change = _flipped(application, culprit.factor.division)
-    return _fix(site, where, [change]) if change is not None else None
+        return correct_number(site) if named or root else None
+    change = _flipped(application, operand, culprit.factor.division)
+    if change is None:
+        return correct_number(site) if root else None
+    return _fix(site, where, [change])
 
 
 def drop(site: AttentionSite) -> Fix | None:
@@ -395,19 +399,20 @@ def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | 
     return _fix(site, where, [change], f"{keyword}={where.unit.code(value)}")
 
 
-def _flipped(application: Origin, division: bool) -> Change | None:
-    """`x / s` for `x * s` and the other way round, in every spelling."""
+def _flipped(application: Origin, operand: Origin | None, division: bool) -> Change | None:
+    """`x / s` for `x * s` and the other way round, in every spelling; none for `s * x`, where `s / x` is something else."""
     node = application.node
+    factor = operand.node if operand is not None else None
     operator = cst.Multiply if division else cst.Divide
     match node:
-        case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide() as old) if division or node.right is not None:
+        case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide() as old) if node.right is factor:
             new = operator(whitespace_before=old.whitespace_before, whitespace_after=old.whitespace_after)
             return printer.replace(application, node.with_changes(operator=new))
         case cst.AugAssign(operator=cst.MultiplyAssign() | cst.DivideAssign() as old):
             kind = cst.MultiplyAssign if division else cst.DivideAssign
             new_operator = kind(whitespace_before=old.whitespace_before, whitespace_after=old.whitespace_after)
             return Change(application.unit, node, node.with_changes(operator=new_operator))
-        case cst.Call(func=cst.Attribute() as function) if called(node) in _INVERSE:
+        case cst.Call(func=cst.Attribute() as function, args=[*_, cst.Arg(value=last)]) if called(node) in _INVERSE and last is factor:
             name = cst.Name(_INVERSE[called(node)])
             return printer.replace(application, node.with_changes(func=function.with_changes(attr=name)))
     return None

@@ -48,13 +48,19 @@ def is_own(site: AttentionSite, origin: Origin) -> bool:
     known = set(map(id, used))
     reads = _reads(origin, target)
     here = places.function_of(operand)
+    names = {node.value for node in used if isinstance(node, cst.Name)}
     beside = [node for node in reads if id(node) not in known]
-    return bool(reads) and all(_scales(Origin(operand.unit, node), here) for node in beside)
+    return bool(reads) and all(_scales(Origin(operand.unit, node), here, names) for node in beside)
 
 
-def _scales(read: Origin, function: cst.CSTNode | None) -> bool:
-    """Whether a number scales something else in the same function: a position's share of the logits, or the fused way to do the same."""
-    match list(places.ancestors(read))[:1]:
+def _scales(read: Origin, function: cst.CSTNode | None, names: set[str]) -> bool:
+    """Whether a number is what scales in a function: under another name, in a position's share of the logits, or in the fused way."""
+    around = list(places.ancestors(read))
+    for node in around:
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) if name in names:
+                return function is not None and places.function_of(read) is function
+    match around[:1]:
         case [cst.BinaryOperation(operator=cst.Multiply() | cst.Divide())]:
             pass
         case [cst.Arg(keyword=cst.Name(value=keyword))] if keyword in _KEYWORDS:

@@ -127,7 +127,9 @@ def model(logits: str, init: str = "self.width = width") -> str:
         ("logits = q @ k.mT / self.head_dim", "logits = q @ k.mT / self.head_dim ** 0.5"),
         ("logits = q @ k.mT * (1 / self.head_dim)", "logits = q @ k.mT * (self.head_dim ** -0.5)"),
         ("logits = q @ k.mT\nlogits /= self.head_dim", "logits = q @ k.mT\nlogits /= self.head_dim ** 0.5"),
-        ("logits = q @ k.mT * math.sqrt(self.head_dim)", "logits = q @ k.mT * (1 / math.sqrt(self.head_dim))"),
+        ("logits = q @ k.mT * math.sqrt(self.head_dim)", "logits = q @ k.mT / math.sqrt(self.head_dim)"),
+        ("logits = torch.mul(q @ k.mT, math.sqrt(self.head_dim))", "logits = torch.div(q @ k.mT, math.sqrt(self.head_dim))"),
+        ("logits = math.sqrt(self.head_dim) * (q @ k.mT)", "logits = 1 / math.sqrt(self.head_dim) * (q @ k.mT)"),
         ("logits = q @ k.mT * self.head_dim ** 0.5", "logits = q @ k.mT * self.head_dim ** -0.5"),
         ("logits = q @ k.mT / 8", "logits = q @ k.mT / self.head_dim ** 0.5"),
         ("logits = torch.div(q @ k.mT, c ** 0.5)", "logits = torch.div(q @ k.mT, self.head_dim ** 0.5)"),
@@ -257,8 +259,9 @@ def test_a_local_name_is_not_taken_for_the_attribute_called_like_it(attnlint: Ca
     [
         "logits = q @ k.mT * self.scale + self.shift((q * self.scale) @ self.positions.mT)",
         "if self.fused:\n    return self.kernel(q, k, v, scale=self.scale)\nlogits = q @ k.mT * self.scale",
+        "scale = self.scale\nlogits = q @ k.mT * scale",
     ],
-    ids=["a share of the logits", "the fused way"],
+    ids=["a share of the logits", "the fused way", "another name"],
 )
 def test_what_is_scaled_beside_the_product_stays_in_step_with_it(attnlint: Callable[..., Any], beside: str) -> None:
     source = model(beside, "self.scale = width ** -0.5")
@@ -346,12 +349,10 @@ class Attention(base_layer.BaseLayer):
 
 
 def test_a_number_that_holds_something_else_on_another_way_is_left(attnlint: Callable[..., Any]) -> None:
-    init = "depth = None\n        self.norm = self.head_dim\n        if by_depth:\n            depth = number\n            self.norm *= depth\n        self.depth = depth"
-    lines = "q, k = q.flatten(0, 1), k.flatten(0, 1)\nlogits = torch.baddbmm(x, q, k.mT, beta=0.0, alpha=1.0 / self.norm){0}\nv = v.flatten(0, 1)"
-    wrong = model(lines.format("\nif self.depth is not None:\n    logits = logits * self.depth"), init)
-    wrong = wrong.replace("heads)", "heads, number, by_depth=False)", 1)
-    fixed, concise = fix_of(attnlint, wrong)
+    lines = "norm = self.head_dim\n{0}logits = q @ k.mT / norm{1}"
+    wide = model(lines.format("if self.wide:\n    norm = norm * self.heads\n", "\nif self.wide:\n    logits = logits * self.heads"))
+    fixed, concise = fix_of(attnlint, wide)
     assert "ATT103" in concise
-    assert fixed == wrong, concise
-    plain = model(lines.format(""), "self.norm = self.head_dim")
-    assert fix_of(attnlint, plain)[0] == plain.replace("1.0 / self.norm)", "self.norm ** -0.5)")
+    assert fixed == wide
+    plain = model(lines.format("", ""))
+    assert fix_of(attnlint, plain)[0] == plain.replace("/ norm", "/ norm ** 0.5")
