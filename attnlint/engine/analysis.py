@@ -25,7 +25,6 @@ from attnlint.engine.values import (
     Instance,
     Items,
     Leaf,
-    Origin,
     ShapeOf,
     Sum,
     Tensor,
@@ -77,22 +76,9 @@ class Analysis:
         if any(may_apply(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
             self._entry(1, self._script)
         self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
-        self._leave_to_other_files()
         for site in self.sites:
             site.siblings = tuple(self.sites)
         return self.sites
-
-    def _leave_to_other_files(self) -> None:
-        """What a function of another file does, chosen at run time, is no fault of a call that others of its kind make right."""
-        right = {id(call.node) for site in self.sites if site.verdict == "correct" and (call := _called_here(site, self.scope)) is not None}
-        for site in self.sites:
-            applied = site.culprit.factor.application if site.culprit is not None else None
-            call = _called_here(site, self.scope)
-            if site.verdict != "faulty" or applied is None or call is None or call.unit.scope is not self.scope:
-                continue
-            if applied.unit.scope is not self.scope and id(call.node) in right:
-                site.verdict, site.kind, site.culprit = "unknown", None, None
-                site.reason = "a function of another file, one of several that are called here, applies a scale of its own"
 
     def _calls_imported(self, text: str) -> bool:
         """Whether a definition uses a name, imported from the tree, that speaks of attention."""
@@ -291,12 +277,6 @@ class Analysis:
         finally:
             interpreter.frames.clear()
             interpreter.module_frame = None
-
-
-def _called_here(site: AttentionSite, scope: ModuleScope) -> Origin | None:
-    """The innermost call in a file on the way to a site, else where the site is anchored."""
-    record = site.record
-    return next((call for call in reversed(record.call_sites) if call.unit.scope is scope), record.anchor)
 
 
 def _row(function: Function) -> int:

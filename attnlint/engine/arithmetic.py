@@ -11,6 +11,7 @@ import libcst as cst
 from attnlint.engine import polarity, tensors
 from attnlint.engine.algebra import CONFIG, LEARNED, OPAQUE, Monomial, Symbol, add, subtract
 from attnlint.engine.values import (
+    HANDED_ON,
     Argument,
     Bool,
     Content,
@@ -159,6 +160,8 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
             other = a if isinstance(b, NoneValue) else b
             if isinstance(other, NoneValue):
                 return Bool(positive)
+            if isinstance(other, Argument) and other.reason == HANDED_ON:
+                return Bool(not positive)
             if not isinstance(other, (Argument, Unknown)) and not (
                 isinstance(other, Tensor) and isinstance(other.content, Leaf) and other.content.kind in ("argument", "opaque")
             ):

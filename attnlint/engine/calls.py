@@ -14,6 +14,7 @@ from attnlint.engine.expressions import Expressions, key_text, named
 from attnlint.engine.scope import Import, ModuleScope, Statement, Unit
 from attnlint.engine.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_FOREIGN_TABLE, MAX_STEPS_ASIDE, MAX_STEPS_OF_CALL, CallTooLong, Frame
 from attnlint.engine.values import (
+    HANDED_ON,
     NONE,
     Argument,
     Bool,
@@ -42,6 +43,7 @@ from attnlint.engine.values import (
 from attnlint.engine.words import applies, holds
 
 FORWARD_METHODS = ("forward", "call", "__call__", "construct")
+OF_CALLER = "**kwargs of an unknown caller"
 BASE_LAYER = "<base layer>"  # the attribute that holds what a derived layer inherits
 _TENSOR_ANNOTATION = re.compile(r"Tensor|ndarray|Array\b|Float\[|Num\[|Variable")
 _SCALAR_ANNOTATION = re.compile(r"\b(int|float|bool|str)\b")
@@ -52,6 +54,11 @@ class ModuleValue(Value):
 
     def __init__(self, scope: ModuleScope) -> None:
         self.scope = scope
+
+
+def made_for_call(extra: Value | None) -> bool:
+    """Whether what is handed on as `**mapping` was made for the call, and holds what it wants; an open `**kwargs` may be empty."""
+    return extra is not None and not (isinstance(extra, Unknown) and extra.reason == OF_CALLER)
 
 
 class Calls(Expressions):
@@ -322,9 +329,7 @@ class Calls(Expressions):
             else:
                 frame.locals[name] = self._missing(function, parameter, standalone, extra)
         if parameters.star_kwarg is not None:
-            frame.locals[parameters.star_kwarg.name.value] = Mapping(
-                keywords, Unknown("**kwargs of an unknown caller") if standalone or extra else None
-            )
+            frame.locals[parameters.star_kwarg.name.value] = Mapping(keywords, Unknown(OF_CALLER) if standalone or extra else None)
 
     def _narrowed(self, value: Value) -> Value:
         return self.narrow(value)
@@ -348,6 +353,8 @@ class Calls(Expressions):
         cls = self.annotated_class(function, parameter)
         if cls is not None and standalone:
             return cls
+        if made_for_call(extra):
+            return Argument(name, key, PARAMETER, hint, default, origin, HANDED_ON)
         return Argument(name, key, PARAMETER, hint, default, origin)
 
     def annotated_class(self, function: Function, parameter: cst.Param) -> Value | None:

@@ -11,13 +11,14 @@ import libcst as cst
 
 from attnlint.engine import arithmetic, layers, shapes, tensors
 from attnlint.engine.algebra import CONFIG, Monomial
-from attnlint.engine.calls import BASE_LAYER
+from attnlint.engine.calls import BASE_LAYER, made_for_call
 from attnlint.engine.expressions import key_text
 from attnlint.engine.operations import Call, Op, bind
 from attnlint.engine.sites import SiteRecord
 from attnlint.engine.state import Frame
 from attnlint.engine.statements import Statements
 from attnlint.engine.values import (
+    HANDED_ON,
     NONE,
     Argument,
     Bool,
@@ -461,6 +462,8 @@ class Interpreter(Statements):
                     nodes.setdefault(key, argument.value)
         if kernel.packed:
             values = self._unpacked_operands(kernel.packed, values)
+        if "scale" not in values and made_for_call(keywords.get("**")):
+            values["scale"] = Unknown(HANDED_ON)
         names = list(values)
 
         def run(*chosen: Value) -> Value:

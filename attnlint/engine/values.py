@@ -68,6 +68,9 @@ class Scalar(Value):
     written_one: bool = False  # a factor that is spelled out as 1
 
 
+HANDED_ON = "it is handed on in a mapping that is not followed"
+
+
 @dataclass(frozen=True, eq=False)
 class Argument(Value):
     """A parameter, or an attribute of one, that nobody has typed yet: it becomes a scalar or a tensor by its use."""
