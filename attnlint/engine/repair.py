@@ -196,7 +196,7 @@ def _needed(site: AttentionSite, culprit: PlacedFactor | None) -> Monomial | Non
 def _serves_all(site: AttentionSite, origin: Origin, needed: Monomial) -> bool:
     """Whether every faulty site that applies an expression as it is needs the same power of what it sums over there."""
     exponent = _exponent(site, needed)
-    for other in site.siblings:
+    for other in (*site.siblings, *site.others):
         for placed in other.factors if other.verdict == "faulty" and other is not site else ():
             if placed.factor.operand is not None and placed.factor.operand.node is origin.node:
                 own = _needed(other, placed)

@@ -349,10 +349,15 @@ class Attention(base_layer.BaseLayer):
 
 
 def test_a_number_that_holds_something_else_on_another_way_is_left(attnlint: Callable[..., Any]) -> None:
-    lines = "norm = self.head_dim\n{0}logits = q @ k.mT / norm{1}"
-    wide = model(lines.format("if self.wide:\n    norm = norm * self.heads\n", "\nif self.wide:\n    logits = logits * self.heads"))
+    lines = "norm = self.head_dim\n{0}logits = q @ k.mT * (1.0 / norm)\n{1}"
+    wide = model(
+        lines.format(
+            "if self.wide:\n    norm = norm * self.heads\n",
+            "if self.wide:\n    return torch.softmax(logits * self.heads, dim=-1) @ v",
+        )
+    )
     fixed, concise = fix_of(attnlint, wide)
-    assert "ATT103" in concise
+    assert concise.count("ATT103") == 2, concise
     assert fixed == wide
     plain = model(lines.format("", ""))
-    assert fix_of(attnlint, plain)[0] == plain.replace("/ norm", "/ norm ** 0.5")
+    assert fix_of(attnlint, plain)[0] == plain.replace("(1.0 / norm)", "(norm ** -0.5)")
