@@ -63,7 +63,7 @@ def correct_number(site: AttentionSite) -> Fix | None:
     if operand is not None and (where is None or operand.node is not where.node) and not uses.disagrees(site, operand):
         candidates.append(operand)
     for origin in candidates:
-        if not _serves_all(site, origin, needed):
+        if not _serves_all(site, origin, needed) or (origin is operand and origin is not where and uses.leaves_behind(site, origin)):
             continue
         new = _respelled(site, origin, needed)
         if new is not None and (fix := _fix(site, where or origin, [printer.replace(origin, new)])) is not None:

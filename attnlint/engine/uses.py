@@ -40,17 +40,34 @@ def is_own(site: AttentionSite, origin: Origin) -> bool:
     target = _target_of(origin)
     if target is None:
         return False
-    alike = [site, *(other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind)]
-    used: list[cst.CSTNode] = []
-    for other in alike:
-        used += [placed.factor.operand.node for placed in other.factors if placed.factor.operand is not None]
-        used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
+    used = _used(site)
     known = set(map(id, used))
     reads = _reads(origin, target)
     here = places.function_of(operand)
     names = {node.value for node in used if isinstance(node, cst.Name)}
     beside = [node for node in reads if id(node) not in known]
     return bool(reads) and all(_scales(Origin(operand.unit, node), here, names) for node in beside)
+
+
+def _used(site: AttentionSite) -> list[cst.CSTNode]:
+    """The numbers that sites with this very fault apply, and those that they are handed."""
+    used: list[cst.CSTNode] = []
+    for other in (site, *(other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind)):
+        used += [placed.factor.operand.node for placed in other.factors if placed.factor.operand is not None]
+        used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
+    return used
+
+
+def leaves_behind(site: AttentionSite, operand: Origin) -> bool:
+    """Whether something beside the product is scaled by the same attribute, and would not be in step any more with another number here."""
+    function = places.function_of(operand)
+    if not isinstance(operand.node, cst.Attribute) or not isinstance(function, cst.FunctionDef):
+        return False
+    finder = _Reads(operand.node.attr.value)
+    function.body.visit(finder)
+    known = set(map(id, _used(site)))
+    reads = [node for node in finder.found if isinstance(node, cst.Attribute) and id(node) not in known]
+    return any(_scales(Origin(operand.unit, node), function, set()) for node in reads)
 
 
 def _scales(read: Origin, function: cst.CSTNode | None, names: set[str]) -> bool:

@@ -361,3 +361,12 @@ def test_a_number_that_holds_something_else_on_another_way_is_left(attnlint: Cal
     assert fixed == wide
     plain = model(lines.format("", ""))
     assert fix_of(attnlint, plain)[0] == plain.replace("(1.0 / norm)", "(norm ** -0.5)")
+
+
+def test_no_half_of_what_is_scaled_together_is_changed(attnlint: Callable[..., Any]) -> None:
+    reads_it = "\n    def describe(self):\n        return self.scale\n"
+    together = "logits = q @ k.mT * self.scale + self.shift((q * self.scale) @ self.positions.mT)"
+    source = model(together, "self.scale = width ** -0.5") + reads_it
+    fixed, concise = fix_of(attnlint, source)
+    assert "ATT102" in concise
+    assert fixed == source
