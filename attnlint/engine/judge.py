@@ -390,6 +390,9 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         rest = _without(ratio, free)
         _configured(site, free, rest)
         return
+    if opaque and not reasons and not site.scale.is_one and of_width_alone(site):
+        _faulty(site)  # whatever that width is, this power of it is another one
+        return
     if opaque:
         factor_text = ", ".join(symbol.name for symbol in opaque)
         _set(site, "unknown", reasons[0] if reasons else f"`{factor_text}` is not followed")

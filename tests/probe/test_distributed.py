@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -48,8 +49,10 @@ def work(rank: int, world: int, store: str, kind: str) -> None:
         together = report.gather()
         assert [s.calls for s in together.sites] == [world, world] and sorted(together.ranks) == list(range(world))
         assert together.sites[1].kind == "wrong-dim-scale" and together.sites[1].faults == world
+        dist.barrier()  # neither rank leaves while the other may still talk to it
     finally:
         dist.destroy_process_group()
+    os._exit(0)  # all is asserted; gloo's threads need not outlive the interpreter's end, which aborts where they do
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
