@@ -380,7 +380,7 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         _fault(site, "wrong-dim-scale")
         return
     if (kind := _power_of_head_size(site)) is not None:
-        _fault(site, kind)
+        _fault(site, kind, _factor_with(site, set(site.contraction.symbols)))
         return
     opaque = [symbol for symbol in ratio.symbols if symbol.kind == OPAQUE]
     reasons = [one.reason for one in contents if isinstance(one, Leaf) and one.kind == "opaque" and one.reason]

@@ -96,8 +96,10 @@ class Statements(Calls):
             frame.locals[node.name.value] = self.make_class(node, frame.scope, frame.unit, self.closure_of(frame), qualname)
         elif isinstance(node, cst.Match):
             self._match(node)
-        elif isinstance(node, cst.IndentedBlock):
+        elif isinstance(node, (cst.IndentedBlock, cst.SimpleStatementSuite)):
             self.execute_block(node.body)
+        elif isinstance(node, cst.BaseSmallStatement):  # of a body on the row of its condition: `if mask is None: return x`
+            self._small(node)
 
     def _define_function(self, node: cst.FunctionDef) -> None:
         frame = self.frame
