@@ -24,6 +24,7 @@ KERNEL_TOKENS = (
     b"sageattn",
     b"fused_attention",
     b"splash_attention",
+    b"sm_scale",
     b"natten",
     b"na1d(",
     b"na2d(",

@@ -9,7 +9,7 @@ import libcst as cst
 
 from attnlint.engine.naming import counts_heads
 from attnlint.engine.powers import called
-from attnlint.engine.values import Leaf, Tensor, condition_text
+from attnlint.engine.values import Factor, Leaf, Tensor, condition_text
 
 if TYPE_CHECKING:
     from attnlint.engine.sites import AttentionSite
@@ -27,6 +27,11 @@ _PRODUCT_ROOT = re.compile(
     rf"|1(\.0)?\s*/\s*(math|np)\.sqrt\(\s*{_SIZE}\s*\*\s*{_SIZE}"
 )
 _GIVEN = ("argument", "opaque", "recurrent", "embedding")  # what keys are that nothing projected
+_NORMED_IN_WORDS = re.compile(
+    r"\b(q|k|qk|query|key|queries|keys)\b.*\b(rms|l2|layer)?_?-?norm(ed|alis|aliz)\w*.*\bscal"
+    r"|\bscal\w*.*\b(q|k|qk|query|key|queries|keys)\b.*\bnorm(ed|alis|aliz)",
+    re.I,
+)
 _CUTS = {"split", "chunk", "unbind", "tensor_split", "array_split", "split_with_sizes", "unstack"}
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
@@ -44,6 +49,21 @@ def initialiser_holds_root(text: str) -> bool:
             if _INIT_WORD.search(around) and _QUERY_WORD.search(around):
                 return True
     return False
+
+
+def explained(factor: Factor) -> str | None:
+    """The reason that a comment beside a number, or right above it, gives for another power: query and key are normalised."""
+    made = factor.definition or factor.operand
+    if made is None:
+        return None
+    lines, row = made.unit.scope.lines, made.unit.span(made.node).start.row
+    comments = [lines[row - 1]]
+    for line in reversed(lines[max(0, row - 5) : row - 1]):
+        if not line.lstrip().startswith("#"):
+            break
+        comments.append(line)
+    told = " ".join(line.partition("#")[2].strip() for line in reversed(comments))
+    return "a comment says that query and key are normalised" if _NORMED_IN_WORDS.search(told) else None
 
 
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:

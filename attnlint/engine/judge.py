@@ -263,6 +263,11 @@ def _judge_product(record: SiteRecord, carrier: Tensor, product: Product, count:
     return site
 
 
+def _is_right(ratio: Monomial) -> bool:
+    """1, or log2(e) before an exponential to the base 2; kernels write it with the digits of float32."""
+    return ratio.is_one or (ratio.is_number and abs(ratio.coefficient - LOG2_E) < 1e-6)
+
+
 def _root_of_an_operand(site: AttentionSite) -> bool:
     """Whether the scale is the root of the summed axis as one of the operands has it: the product runs, so the other has it, too."""
     product, scale = site.product, site.scale
@@ -272,7 +277,8 @@ def _root_of_an_operand(site: AttentionSite) -> bool:
         size = ONE
         for axis in axes:
             size = size * axis.size
-        if axes and size.powers and site.facts.equal(scale, size.power(-HALF)):
+        ratio = site.facts.normalise(scale / size.power(-HALF))
+        if axes and size.powers and _is_right(ratio):
             return True
     return False
 
@@ -325,7 +331,7 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if not math.isfinite(ratio.coefficient):
         _set(site, "unknown", "a size or factor is no number")
         return
-    if ratio.is_one or ratio.equals(Monomial.number(LOG2_E)):
+    if _is_right(ratio):
         _set(site, "correct", None)
         return
     if _root_of_an_operand(site):
@@ -724,6 +730,9 @@ def _is_root_of(site: AttentionSite, value: Monomial) -> bool:
 def _fault(site: AttentionSite, kind: str, culprit: PlacedFactor | None = None) -> None:
     _set(site, "faulty", None, kind)
     site.culprit = culprit or site.culprit or _culprit(site)
+    if site.culprit is not None and (why := intent.explained(site.culprit.factor)) is not None:
+        _set(site, "intended", why)
+        site.culprit = None
 
 
 def _culprit(site: AttentionSite) -> PlacedFactor | None:

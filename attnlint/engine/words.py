@@ -7,7 +7,7 @@ import re
 # a softmax by name, or a fused kernel
 SOFTMAX = re.compile(
     r"softmax|scaled_dot_product|(?<![\"'])flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
-    r"|logsumexp|sageattn|attention_interface|natten|\bna1d\(|\bna2d\(|\bna3d\(",
+    r"|logsumexp|sageattn|attention_interface|\bsm_scale|natten|\bna1d\(|\bna2d\(|\bna3d\(",
     re.I,
 )
 EXPONENTIAL = re.compile(r"\bexp2?_?\(")
