@@ -705,7 +705,7 @@ class Expressions(Engine):
             axis = axes[position]
             position += 1
             if isinstance(part, cst.Slice):
-                if part.lower is None and part.upper is None:
+                if part.lower is None and part.upper is None and (part.step is None or whole_number(self.evaluate(part.step)) == -1):
                     result.append(axis)
                 else:
                     result.append(self._sliced(axis, part, node))
@@ -726,6 +726,8 @@ class Expressions(Engine):
         step = whole_number(self.evaluate(part.step)) if part.step is not None else 1
         size: Monomial | None = None
         low = lower.value if lower is not None else Monomial.number(0)
+        if step is not None and step > 1 and low.is_number and 0 <= low.coefficient < step:
+            low = Monomial.number(0)  # `x[1::2]` has as many entries as `x[::2]`, where they come in pairs
         if step is not None and step >= 1:
             if upper is None:
                 size = subtract(axis.size, low) if not (low.is_number and low.coefficient < 0) else low * Monomial.number(-1)

@@ -340,6 +340,9 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if site.contraction.is_number and site.contraction.coefficient <= _FEW and site.scale.powers:
         _set(site, "unknown", f"the axis that is seen to be summed over has {site.contraction} entries, which are no features")
         return
+    if len(site.contraction.powers) == 1 and counts_heads(site.contraction.symbols[0].name) and site.scale.powers:
+        _set(site, "unknown", f"the axis that is seen to be summed over counts heads: {site.contraction}")
+        return
     uncertain = carrier.uncertain or q.tensor.uncertain or k.tensor.uncertain or q.main.uncertain or k.main.uncertain
     if uncertain:
         _set(site, "unknown", uncertain)
@@ -630,6 +633,8 @@ def conclusive(site: AttentionSite) -> bool:
         return False  # two symbols of one name, `config.heads` and `heads`, may well be one quantity
     if OPAQUE in kinds or LEARNED in kinds:
         return False
+    if _one_head_twice(ratio):
+        return False
     if SUM in kinds:
         inner = [symbol for symbol in ratio.symbols if symbol.kind == SUM]
         if any(term_symbol.kind in (OPAQUE, AXIS, LEARNED) for symbol in inner for term in symbol.terms for term_symbol in term.symbols):
@@ -654,6 +659,17 @@ def conclusive(site: AttentionSite) -> bool:
         elif not _is_position(symbol, site):
             return False
     return True
+
+
+def _one_head_twice(ratio: Monomial) -> bool:
+    """Whether a ratio sets the size of a head, by its name, against a width shared among heads: `head_dim` and `width // heads`."""
+    powers = dict(ratio.powers)
+    named = [symbol for symbol in powers if names_head_size(symbol.name) and symbol.kind == CONFIG]
+    heads = [symbol for symbol in powers if counts_heads(symbol.name)]
+    if len(powers) != 3 or len(named) != 1 or len(heads) != 1:
+        return False
+    width = next(symbol for symbol in powers if symbol not in (*named, *heads))
+    return powers[named[0]] == powers[heads[0]] == -powers[width]
 
 
 def _other_axis_of_same(a: Symbol, b: Symbol) -> bool:
