@@ -439,7 +439,8 @@ def _of_all_heads(site: AttentionSite) -> bool:
     if ratio is None or len(ratio.powers) != 1 or ratio.coefficient != 1:
         return False
     (symbol, exponent) = ratio.powers[0]
-    return exponent == -HALF and symbol.kind in (PARAMETER, CONFIG, OPAQUE) and counts_heads(symbol.name)
+    applied = site.scale is not None and symbol in site.scale.symbols
+    return applied and exponent == -HALF and symbol.kind in (PARAMETER, CONFIG, OPAQUE) and counts_heads(symbol.name)
 
 
 def _power_of_head_size(site: AttentionSite) -> str | None:
