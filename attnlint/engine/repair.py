@@ -21,7 +21,7 @@ from attnlint.engine.sites import AttentionSite, PlacedFactor
 from attnlint.engine.values import Origin, Product
 from attnlint.model import Fix
 
-_UNSAFE = "unsafe: changes what trained checkpoints compute"
+_UNSAFE = "unsafe: a model trained with the wrong scale changes"
 _INVERSE = {
     "mul": "div",
     "mul_": "div_",

@@ -39,7 +39,7 @@ FULL = """model.py:19:45: ATT102 wrong-dim-scale: the logits are divided by √e
    = product   torch.einsum("aqhd,akhd->ahqk", [q, k]) sums over d = head_dim    line 18
    = factor    ÷ (self.embed_size ** (1 / 2)) on the logits: embed_size^-1/2     line 19
    = net scale embed_size^-1/2, expected head_dim^-1/2: the logits are too small by √heads
-   = fix       self.head_dim ** (1 / 2) (unsafe: changes what trained checkpoints compute)
+   = fix       self.head_dim ** (1 / 2) (unsafe: a model trained with the wrong scale changes)
 """
 
 
