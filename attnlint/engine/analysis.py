@@ -72,8 +72,8 @@ class Analysis:
                 self._definition(statement, caller=True)
                 done.add(statement.index)
         holders = {name for s in definitions if s.index in done for name in s.names}
-        holding = re.compile(rf"\b({'|'.join(map(re.escape, sorted(holders)))})\b[(.]") if holders else None
-        if any(may_apply(texts[s.index]) or (holding is not None and holding.search(texts[s.index])) for s in script):
+        uses = _any_of(holders, r"[(.]")
+        if any(may_apply(texts[s.index]) or uses(texts[s.index]) for s in script):
             self._entry(1, self._script)
         self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
         for site in self.sites:
@@ -95,21 +95,22 @@ class Analysis:
         names: set[str] = set()
         bare: set[str] = set()
         decided: dict[tuple[int, tuple[str, ...]], bool] = {}
-        unsettled: list[SiteRecord] = []
+        unsettled: list[tuple[SiteRecord, AttentionSite | None]] = []
         for record in self.interpreter.records:
             if record.scope is not self.scope:
                 continue
-            unclear = is_open(record)
+            site = judge(record)
+            unclear = is_open(record, site)
             place = (_place(record), record.call_chain)
             decided[place] = decided.get(place, True) and not unclear
             if unclear:
-                unsettled.append(record)
-        for record in unsettled:
+                unsettled.append((record, site))
+        for record, site in unsettled:
             chain = record.call_chain
             if any(decided.get((_place(record), chain[start:])) for start in range(1, len(chain))):
                 continue  # seen from nearer callers nothing is open
             found = {caller.split(".")[0] for caller in (record.qualname, *chain)} - {""}
-            if judge(record) is None:
+            if site is None:
                 bare |= found
             else:
                 names |= found
@@ -141,9 +142,9 @@ class Analysis:
         for name in statement.names:
             value = self.interpreter.global_value(self.scope, name)
             if isinstance(value, Function):
-                self._entry(statement.first, lambda found=value: self._function(found))  # type: ignore[misc]
+                self._entry(statement.first, partial(self._function, value))
             elif isinstance(value, ClassValue) and value.scope is self.scope:
-                self._entry(statement.first, lambda found=value: self._class(found, caller))  # type: ignore[misc]
+                self._entry(statement.first, partial(self._class, value, caller))
 
     def _entry(self, row: int, evaluate: Callable[[], object]) -> None:
         """Evaluate one entry within its budget; what is left out is said, and the rest goes on."""
@@ -175,7 +176,7 @@ class Analysis:
         for node, (function, _) in list(interpreter.nested.items()):
             if node in interpreter.entered or not holds(interpreter.function_text(function)):
                 continue
-            self._entry(_row(function), lambda inner=function: interpreter.call_function(inner, [], {}, None, None, standalone=True))  # type: ignore[misc]
+            self._entry(_row(function), partial(interpreter.call_function, function, [], {}, None, None, standalone=True))
         interpreter.nested.clear()
 
     def _class(self, cls: ClassValue, caller: bool = False) -> None:
@@ -202,8 +203,7 @@ class Analysis:
             if name in FORWARD_METHODS:
                 self._build(instance, function)
             receiver = instance if function.kind != "class" else cls
-            evaluate = partial(interpreter.call_function, function, [], {}, None, receiver, standalone=True)
-            self._entry(_row(function), evaluate)
+            self._entry(_row(function), partial(interpreter.call_function, function, [], {}, None, receiver, standalone=True))
         self._nested()
 
     def _build(self, instance: Instance, forward: Function) -> None:
@@ -247,11 +247,7 @@ class Analysis:
 
     def _holds(self, function: Function) -> bool:
         """Whether a method may hold a site; of one that is inherited from another file only what applies a softmax to a product."""
-        if not self.interpreter.may_hold(function):
-            return False
-        if function.scope is self.scope:
-            return True
-        return self.interpreter.applies(function)
+        return self.interpreter.may_hold(function) and (function.scope is self.scope or self.interpreter.applies(function))
 
     def _script(self) -> None:
         """Top-level statements in order, as a program of their own."""
@@ -283,11 +279,11 @@ def _row(function: Function) -> int:
     return function.rows[0] if function.rows is not None else 0
 
 
-def _any_of(names: set[str]) -> Callable[[str], bool]:
-    """Whether a text holds one of some names as a word."""
+def _any_of(names: set[str], behind: str = "") -> Callable[[str], bool]:
+    """Whether a text holds one of some names as a word, with a pattern behind it."""
     if not names:
         return lambda text: False
-    pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b{behind}")
     return lambda text: pattern.search(text) is not None
 
 
@@ -295,9 +291,8 @@ def _place(record: SiteRecord) -> int:
     return id(record.softmax.node) if record.softmax is not None else 0
 
 
-def is_open(record: SiteRecord) -> bool:
-    """Whether callers may still change what is known of a site: an operand or the scale is an argument."""
-    site = judge(record)
+def is_open(record: SiteRecord, site: AttentionSite | None) -> bool:
+    """Whether callers may still change what is known of a record, judged: an operand or the scale is an argument."""
     if site is None:  # a softmax helper, whose logits are an argument
         return record.logits is not None and _of_argument(record.logits)
     if left_to_callers(site) or site.ratio is None:
@@ -380,7 +375,7 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
         and len(site.record.call_chain) < len(chain)
         and site.record.call_chain == chain[len(chain) - len(site.record.call_chain) :]
         and _conditions(site) <= conditions
-        and not is_open(site.record)
+        and not is_open(site.record, site)
         for site in group
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -282,16 +282,17 @@ class Calls(Expressions):
 
     def applies(self, function: Function) -> bool:
         """Whether the words of a function say that it applies a softmax, or a kernel, to a product or operands."""
-        known = self.applying.get(id(function.node))
-        if known is None:
-            known = self.applying[id(function.node)] = applies(self.function_text(function))
-        return known
+        return self._says(applies, function)
 
     def may_hold(self, function: Function) -> bool:
         """Whether the words of a function leave it open that it holds a site."""
-        known = self.holding.get(id(function.node))
+        return self._says(holds, function)
+
+    def _says(self, test: Callable[[str], bool], function: Function) -> bool:
+        key = (test, id(function.node))
+        known = self.said.get(key)
         if known is None:
-            known = self.holding[id(function.node)] = holds(self.function_text(function))
+            known = self.said[key] = test(self.function_text(function))
         return known
 
     def _bind(

@@ -12,6 +12,7 @@ import libcst as cst
 from attnlint.engine import intent
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, add, power_of
 from attnlint.engine.arithmetic import is_mask
+from attnlint.engine.axes import product as multiplied
 from attnlint.engine.naming import counts_heads, names_head_size
 from attnlint.engine.powers import misread
 from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
@@ -268,19 +269,19 @@ def _is_right(ratio: Monomial) -> bool:
     return ratio.is_one or (ratio.is_number and abs(ratio.coefficient - LOG2_E) < 1e-6)
 
 
+def _summed_sizes(site: AttentionSite) -> list[Monomial]:
+    """The size of what is summed over, as each operand has it whose axes are known."""
+    if site.product is None:
+        return []
+    return [multiplied(axis.size for axis in axes) for axes in (site.product.left_axes, site.product.right_axes) if axes]
+
+
 def _root_of_an_operand(site: AttentionSite) -> bool:
     """Whether the scale is the root of the summed axis as one of the operands has it: the product runs, so the other has it, too."""
-    product, scale = site.product, site.scale
-    if product is None or scale is None:
-        return False
-    for axes in (product.left_axes, product.right_axes):
-        size = ONE
-        for axis in axes:
-            size = size * axis.size
-        ratio = site.facts.normalise(scale / size.power(-HALF))
-        if axes and size.powers and _is_right(ratio):
-            return True
-    return False
+    scale = site.scale
+    return scale is not None and any(
+        size.powers and _is_right(site.facts.normalise(scale / size.power(-HALF))) for size in _summed_sizes(site)
+    )
 
 
 def _other_size(site: AttentionSite) -> Monomial | None:
@@ -288,16 +289,11 @@ def _other_size(site: AttentionSite) -> Monomial | None:
 
     `d` against `d / h` is one: it could only be equal with one head. Two names may well hold the same number.
     """
-    product, contraction = site.product, site.contraction
-    if product is None or contraction is None:
-        return None
-    for axes in (product.left_axes, product.right_axes):
-        size = ONE
-        for axis in axes:
-            size = size * axis.size
-        ratio = site.facts.normalise(size / contraction)
+    assert site.contraction is not None
+    for size in _summed_sizes(site):
+        ratio = site.facts.normalise(size / site.contraction)
         certain = all(symbol.kind in (PARAMETER, CONFIG) for symbol in ratio.symbols)
-        if axes and certain and not ratio.is_one and len({exponent > 0 for _, exponent in ratio.powers}) <= 1:
+        if certain and not ratio.is_one and len({exponent > 0 for _, exponent in ratio.powers}) <= 1:
             return size
     return None
 
@@ -331,10 +327,7 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if not math.isfinite(ratio.coefficient):
         _set(site, "unknown", "a size or factor is no number")
         return
-    if _is_right(ratio):
-        _set(site, "correct", None)
-        return
-    if _root_of_an_operand(site):
+    if _is_right(ratio) or _root_of_an_operand(site):
         _set(site, "correct", None)
         return
     if site.contraction.is_number and site.contraction.coefficient <= _FEW and site.scale.powers:

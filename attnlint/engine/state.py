@@ -116,8 +116,7 @@ class Engine:
         self.resolving: set[tuple[str, str]] = set()
         self.hints: dict[tuple[int, str], str] = {}
         self.texts: dict[int, str] = {}
-        self.applying: dict[int, bool] = {}  # functions that apply a softmax to a product by their words, by their node
-        self.holding: dict[int, bool] = {}  # functions whose words speak of attention, by their node
+        self.said: dict[tuple[Callable[[str], bool], int], bool] = {}  # what the words of functions say, by test and node
         self.lineages: dict[int, list[Value]] = {}
         self.projections: dict[str, Product] = {}  # products that turned out to make a query or key
         self.stacks: dict[int, tuple[Frame, ...]] = {}  # activation in which a product was formed, by its node

@@ -72,19 +72,19 @@ def leaves_behind(site: AttentionSite, operand: Origin) -> bool:
 
 def _scales(read: Origin, function: cst.CSTNode | None, names: set[str]) -> bool:
     """Whether a number is what scales in a function: under another name, in a position's share of the logits, or in the fused way."""
+    if function is None or places.function_of(read) is not function:
+        return False
     around = list(places.ancestors(read))
     for node in around:
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) if name in names:
-                return function is not None and places.function_of(read) is function
+                return True
     match around[:1]:
         case [cst.BinaryOperation(operator=cst.Multiply() | cst.Divide())]:
-            pass
-        case [cst.Arg(keyword=cst.Name(value=keyword))] if keyword in _KEYWORDS:
-            pass
-        case _:
-            return False
-    return function is not None and places.function_of(read) is function
+            return True
+        case [cst.Arg(keyword=cst.Name(value=keyword))]:
+            return keyword in _KEYWORDS
+    return False
 
 
 _KEYWORDS = {*SCALE_ARGUMENTS.values(), "scale", "scaling", "softmax_scale"}

@@ -14,11 +14,24 @@ from attnlint.probe.facts import (
     Joined,
     PartFill,
     SoftCap,
+    Track,
     Weights,
     ZeroTriangle,
     magnitude,
 )
 from attnlint.probe.table import Entry, Table, Write
+
+
+def _filled(track: Track, value: float | None) -> str:
+    """Where logits were first filled with a number that masks nothing: by what the track says, else here."""
+    if value is None or not value > FILL_MASKS_BELOW:
+        return track.zeroed
+    return track.zeroed or _here(f"filled with {value:g}")
+
+
+def _here(what: str) -> str:
+    line = frames.user_line()
+    return f"{what} at {line.file}:{line.line}"
 
 
 class Moves(Table):
@@ -182,10 +195,7 @@ class Moves(Table):
             self.put(out, after)
             return
         if after.track is not None:
-            where = frames.user_line()
-            zeroed = after.track.zeroed
-            if isinstance(value, float) and value > FILL_MASKS_BELOW:
-                zeroed = zeroed or f"filled with {value:g} at {where.file}:{where.line}"
+            zeroed = _filled(after.track, value if isinstance(value, float) else None)
             event = Fill(self.arrays.geometry(out), mask, negate, value)
             after = after._replace(track=after.track._replace(events=(*after.track.events, event), zeroed=zeroed))
         self.put(out, after)
@@ -208,10 +218,7 @@ class Moves(Table):
         track = entry.info.track
         if track is None:
             return
-        where = frames.user_line()
-        zeroed = track.zeroed
-        if value is not None and value > FILL_MASKS_BELOW:
-            zeroed = zeroed or f"filled with {value:g} at {where.file}:{where.line}"
+        zeroed = _filled(track, value)
         event = PartFill(self.arrays.geometry(region), value)
         entry.info = entry.info._replace(track=track._replace(events=(*track.events, event), zeroed=zeroed))
 
@@ -223,10 +230,8 @@ class Moves(Table):
         if info.weights is not None:
             self._masked_weights(info.weights, x, out)
         elif after.track is not None:
-            where = frames.user_line()
-            name = "triu" if upper else "tril"
             event = ZeroTriangle(self.arrays.geometry(out), upper, diagonal)
-            zeroed = after.track.zeroed or f"{name} at {where.file}:{where.line}"
+            zeroed = after.track.zeroed or _here("triu" if upper else "tril")
             after = after._replace(track=after.track._replace(events=(*after.track.events, event), zeroed=zeroed))
         self.put(out, after)
 
