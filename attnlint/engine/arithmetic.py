@@ -354,9 +354,13 @@ def _tensor_product(
         special = tensors.quotient(engine, a, b, node)
         if special is not None:
             return special
+    elif (
+        isinstance(a.content, Leaf) and a.content is b.content and a_node is not None and b_node is not None and a_node.deep_equals(b_node)
+    ):
+        return tensors.square(engine, a, node)
     for data, factor in ((a, b), (b, a)):
         if not division and tensors.is_over_norm(data, factor, "inverse norm:"):
-            return tensors.normalise(engine, data, "divided by its norm", node)
+            return tensors.normalise(engine, data, tensors.how_normed(factor), node)
     b_scalar = scalar_of(engine, b)
     if b_scalar is not None and not is_mask(b):
         return scaled(engine, a, b_scalar, node, b_node, division)

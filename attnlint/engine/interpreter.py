@@ -55,7 +55,7 @@ from attnlint.frameworks.table import Kernel
 
 _ROTARY = re.compile(r"rot|rope", re.I)
 _TENSOR_KEEPING = re.compile(
-    r"^(maybe_|_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)",
+    r"^_*(maybe_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)",
     re.I,
 )
 _ATTENTION = re.compile(r"attention|attn|flash|sdpa|mhs?a", re.I)

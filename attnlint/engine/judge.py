@@ -13,7 +13,7 @@ from attnlint.engine import intent
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, add, power_of
 from attnlint.engine.arithmetic import is_mask
 from attnlint.engine.axes import product as multiplied
-from attnlint.engine.naming import counts_heads, names_head_size
+from attnlint.engine.naming import counts_heads, names_head_size, names_part_of_head
 from attnlint.engine.powers import misread
 from attnlint.engine.sites import AttentionSite, PlacedFactor, SiteRecord
 from attnlint.engine.tensors import main_term, others_of, products_of
@@ -35,6 +35,9 @@ from attnlint.engine.values import (
 QUERY_NAME = re.compile(r"(^|_)(q|qs|qh|wq|xq|query|queries|quer\w*|theta|q\w{0,3}|\w*_q|\w*query\w*)$", re.I)
 KEY_NAME = re.compile(r"(^|_)(k|ks|kh|wk|xk|key|keys|phi|k\w{0,3}|\w*_k|\w*key\w*)$", re.I)
 ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha|transformer", re.I)
+
+# norms that leave each feature with variance 1, where an L2 norm leaves 1 / d
+UNIT_VARIANCE = re.compile(r"layer_?norm|rms|root mean square|layer_normalization|standardize", re.I)
 
 HALF = Fraction(1, 2)
 LOG2_E = 1.4426950408889634
@@ -353,8 +356,11 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if learned and _without(ratio, learned).is_one:
         _set(site, "correct", f"with a further learned factor: {names}")
         return
-    if (q.tensor.normalised and k.tensor.normalised) or (q.main.normalised and k.main.normalised):
-        _set(site, "intended", f"query and key are normalised ({q.main.normalised or q.tensor.normalised}): the scale is a temperature")
+    normed = [q.tensor.normalised, k.tensor.normalised]
+    normed = normed if all(normed) else [q.main.normalised, k.main.normalised]
+    if all(normed):
+        if not all(UNIT_VARIANCE.search(how or "") for how in normed) or not _another_width(site, learned):
+            _set(site, "intended", f"query and key are normalised ({normed[0]}): the scale is a temperature")
         return
     if learned:
         _set(site, "intended", f"a learned temperature: {names}")
@@ -423,6 +429,25 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     _faulty(site)
 
 
+def _another_width(site: AttentionSite, learned: set[Symbol]) -> bool:
+    """Names the fault of a scale by a width, where query and key have features of unit variance: q·k has variance d_k as ever.
+
+    Without a scale, or with a number, the gains of the norms may set the temperature; the root of another width sets none.
+    """
+    assert site.scale is not None and site.contraction is not None
+    found = site.scale, site.ratio
+    width = site.facts.normalise(site.contraction)
+    net = site.facts.normalise(site.scale)
+    apart = learned | {symbol for symbol in net.symbols if _free(symbol, site.record)}
+    site.scale = _without(net, apart - set(width.symbols))
+    site.ratio = site.scale * width.power(HALF)
+    if not site.ratio.is_one and set(width.symbols) & set(site.scale.symbols) and conclusive(site):
+        _faulty(site)
+    if site.verdict != "faulty":
+        site.scale, site.ratio = found
+    return site.verdict == "faulty"
+
+
 def _of_all_heads(site: AttentionSite) -> bool:
     """Whether the number that is one too many under the root is the number of heads, by its name, wherever it comes from.
 
@@ -443,9 +468,10 @@ def _power_of_head_size(site: AttentionSite) -> str | None:
     """
     assert site.ratio is not None and site.scale is not None and site.contraction is not None
     sizes = set(site.facts.normalise(site.contraction).symbols)
-    found = {symbol: exponent for symbol, exponent in site.facts.normalise(site.scale).powers if symbol.kind in (PARAMETER, CONFIG)}
+    net = site.facts.normalise(site.scale).powers
+    found = {symbol: exponent for symbol, exponent in net if symbol.kind in (PARAMETER, CONFIG) or _sum_of_head_sizes(symbol)}
     heads = [symbol for symbol in found if counts_heads(symbol.name)]
-    named = [symbol for symbol in found if names_head_size(symbol.name)]
+    named = [symbol for symbol in found if names_head_size(symbol.name) or _sum_of_head_sizes(symbol)]
     if len(named) == 1 and not heads:
         size = Monomial.of(named[0])
     elif not named and len(heads) == 1 and len(found) == 2:  # `dim // num_heads`
@@ -462,6 +488,12 @@ def _power_of_head_size(site: AttentionSite) -> str | None:
         site.expected = site.contraction.power(-HALF)
         site.ratio = site.facts.normalise(site.scale) / site.expected
     return kind
+
+
+def _sum_of_head_sizes(symbol: Symbol) -> bool:
+    """Latent attention: the features of a head with and without positions, summed."""
+    parts = [part for term in symbol.terms for part in term.symbols]
+    return bool(parts) and all(part.kind in (PARAMETER, CONFIG) and names_part_of_head(part.name) for part in parts)
 
 
 def _balance(site: AttentionSite) -> Monomial | None:

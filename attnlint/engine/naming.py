@@ -39,6 +39,11 @@ def names_head_size(name: str) -> bool:
     return _HEAD_SIZE.search(_last(name)) is not None
 
 
+def names_part_of_head(name: str) -> bool:
+    """Whether a name is one for the size of a head or of a part of one, such as `qk_rope_head_dim`."""
+    return names_head_size(name) or re.search(r"_head_?dim$", _last(name)) is not None
+
+
 def monomial_of(value: Value) -> Monomial | None:
     """The number that a name holds, as a monomial."""
     if isinstance(value, Scalar):

@@ -458,7 +458,7 @@ def normalise(engine: Engine, tensor: Tensor, how: str, node: cst.CSTNode | None
 def quotient(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Value | None:
     """`a / b` where b is a norm of a, or the sum of the exponentials in a."""
     if is_over_norm(a, b, "norm:"):
-        return normalise(engine, a, "divided by its norm", node)
+        return normalise(engine, a, how_normed(b), node)
     if isinstance(b.content, Total) and isinstance(a.content, Exponential):
         return hand_softmax(engine, a, b, node)
     if (
@@ -494,6 +494,11 @@ def is_over_norm(a: Tensor, b: Tensor, kind: str) -> bool:
     """Whether b is a norm of a (`norm:`) or the inverse of one (`inverse norm:`), with or without its mean taken off."""
     main = main_term(a.content) or a
     return f"{kind}{identity_of(a)}" in b.notes or f"{kind}{identity_of(main)}" in b.notes
+
+
+def how_normed(norm: Tensor) -> str:
+    """What dividing by a norm does: the mean of the squares leaves features of unit variance, their sum a vector of unit length."""
+    return "divided by its root mean square" if any(note.endswith("norm:mean") for note in norm.notes) else "divided by its norm"
 
 
 # --- masks
@@ -625,6 +630,8 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
             axis = summed[1] if summed is not None else None
         return Tensor(shape, Total(tensor, axis, engine.origin(node)), history=tensor.history)
     notes = frozenset(note for note in tensor.notes if note.startswith("square:"))
+    if mean and notes:
+        notes |= {"square:mean"}
     if isinstance(content, Product) or products_of(tensor):
         return then(engine, tensor, node, shape=shape)
     kind = content.kind if isinstance(content, Leaf) else "opaque"
