@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from attnlint.engine.positions import Place, positions
 from attnlint.model import Position, Span
 
 if TYPE_CHECKING:
@@ -29,22 +30,19 @@ class Unit:
         self.first_row = first_row
         self.text = text
         self.module = cst.parse_module(text)
-        self._positions: Mapping[cst.CSTNode, object] | None = None
+        self._positions: Mapping[cst.CSTNode, tuple[Place, Place]] | None = None
         self._codes: dict[int, str] = {}
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands in the file; rows and columns from 1."""
         if self._positions is None:
-            from libcst.metadata import MetadataWrapper, PositionProvider
-
-            wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-            self._positions = wrapper.resolve(PositionProvider)
-        found = self._positions.get(node) if self._positions else None
+            self._positions = positions(self.module)
+        found = self._positions.get(node)
         if found is None:
             return Span(Position(self.first_row, 1), Position(self.first_row, 1))
-        start, end = found.start, found.end  # type: ignore[attr-defined]
         shift = self.first_row - 1
-        return Span(Position(start.line + shift, start.column + 1), Position(end.line + shift, end.column + 1))
+        start, end = (Position(row + shift, column + 1) for row, column in found)
+        return Span(start, end)
 
     def code(self, node: cst.CSTNode) -> str:
         known = self._codes.get(id(node))  # nodes live as long as their unit
