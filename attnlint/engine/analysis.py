@@ -298,9 +298,20 @@ def is_open(record: SiteRecord, site: AttentionSite | None) -> bool:
     if left_to_callers(site) or site.ratio is None:
         return True
     operands = [tensor for tensor in (site.query, site.key) if tensor is not None]
+    if site.kind == "wrong-dim-scale" and _of_two_widths(site):
+        return True
     if site.verdict == "unknown":
         return any(symbol.kind == PARAMETER for symbol in site.ratio.symbols) or any(map(_of_argument, operands))
     return any(isinstance(tensor.content, Leaf) and tensor.content.kind == "argument" for tensor in operands)
+
+
+def _of_two_widths(site: AttentionSite) -> bool:
+    """Whether the fault is the root of one given width in place of another one: callers may give both the same number."""
+    scale, contraction = site.scale, site.contraction
+    if scale is None or contraction is None or len(scale.powers) != 1:
+        return False
+    (width,) = scale.symbols
+    return width.kind == PARAMETER and width not in site.facts.normalise(contraction).symbols
 
 
 def left_to_callers(site: AttentionSite) -> bool:

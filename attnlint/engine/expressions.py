@@ -16,6 +16,7 @@ from attnlint.engine.shapes import axis_of, materialise, select, with_rank
 from attnlint.engine.state import Engine
 from attnlint.engine.values import (
     EMPTY_PATH,
+    IN_PART,
     NONE,
     Argument,
     Bool,
@@ -505,6 +506,9 @@ class Expressions(Engine):
 
     def _eval_Subscript(self, node: cst.Subscript) -> Value:
         value = self.evaluate(node.value)
+        match node.value:
+            case cst.Attribute(attr=cst.Name(value="at")) if isinstance(value, Tensor):
+                return value.but(notes=value.notes | {IN_PART})  # `x.at[i].set(y)` is all of x
         return self.distribute((value,), lambda option: self._subscript(option, node))
 
     def _subscript(self, value: Value, node: cst.Subscript) -> Value:

@@ -19,6 +19,7 @@ from attnlint.engine.state import Frame
 from attnlint.engine.statements import Statements
 from attnlint.engine.values import (
     HANDED_ON,
+    IN_PART,
     NONE,
     Argument,
     Bool,
@@ -179,6 +180,13 @@ class Interpreter(Statements):
     def call_bound(self, callee: Bound, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
         receiver, name = callee.receiver, callee.method
         receiver_node = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+        if isinstance(receiver, Tensor) and IN_PART in receiver.notes and name != "set":
+            receiver = receiver.but(notes=receiver.notes - {IN_PART})
+            if name == "get":
+                return self.opaque_tensor("a part of a tensor", node=node)
+            if name in ("add", "subtract", "min", "max", "maximum", "minimum"):
+                return tensors.then(self, receiver, node)
+            return tensors.then(self, receiver, node, uncertain="a part of it is scaled in place")
         if isinstance(receiver, Tensor):
             row = REGISTRY.method(name, self.frameworks())
             if row is not None:
@@ -515,7 +523,10 @@ class Interpreter(Statements):
                 scalar.written_one,
                 "kernel",
             )
-        logits = Tensor(shapes.unknown(self.fresh("logits")), product, factors=(factor,))
+        bias = values.get("attn_mask") or values.get("attn_bias")
+        halves = isinstance(bias, Tensor) and tensors.products_of(bias)
+        uncertain = "the mask holds a product of its own, which is scaled with this one" if halves else None
+        logits = Tensor(shapes.unknown(self.fresh("logits")), product, factors=(factor,), uncertain=uncertain)
         site = self._record("kernel", logits, node, framework)
         site.kernel = name.rpartition(".")[2]
         site.arguments = values

@@ -441,7 +441,8 @@ def _another_width(site: AttentionSite, learned: set[Symbol]) -> bool:
     apart = learned | {symbol for symbol in net.symbols if _free(symbol, site.record)}
     site.scale = _without(net, apart - set(width.symbols))
     site.ratio = site.scale * width.power(HALF)
-    if not site.ratio.is_one and set(width.symbols) & set(site.scale.symbols) and conclusive(site):
+    plain = site.ratio.powers and site.ratio.coefficient == 1  # a number beside it may be the temperature
+    if plain and set(width.symbols) & set(site.scale.symbols) and conclusive(site):
         _faulty(site)
     if site.verdict != "faulty":
         site.scale, site.ratio = found

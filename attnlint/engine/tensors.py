@@ -113,6 +113,9 @@ def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, nod
             factors = weights.factors if any(f for f in weights.factors) else ()
             return Tensor(contraction.shape, Output(site), factors=(*factors, *value.factors), history=history, scrambled=value.scrambled)
     if contraction.size.is_one and not contraction.left and not contraction.right:
+        for data, gain in ((a, b), (b, a)):
+            if is_weight(gain) and not is_weight(data):  # a learned gain for each head or feature
+                return _learned(engine, data, identity_of(gain), gain.name or "a gain", node).but(shape=contraction.shape)
         return Tensor(contraction.shape, Elementwise(a, b, origin), history=history)
     if is_weight(a) != is_weight(b):
         weight, data = (a, b) if is_weight(a) else (b, a)

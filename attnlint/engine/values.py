@@ -214,6 +214,9 @@ class Tensor(Value):
         return replace(self, **changes)
 
 
+IN_PART = "in part"  # the note of `x.at[i]`: what is done to it is done to a part of x, and gives all of x
+
+
 # --- containers
 
 
