@@ -115,7 +115,9 @@ class Calls(Expressions):
             return self.imported(scope, target)
         for star in scope.star_imports:
             resolved = self.project.resolve(scope.path, star)
-            if resolved is not None and resolved[1] is None and (module := self.project.module_at(resolved[0])) is not None:
+            if resolved is not None and resolved[1] is None and not self.project.may_bind(resolved[0], name):
+                self.dependencies.add(resolved[0])
+            elif resolved is not None and resolved[1] is None and (module := self.project.module_at(resolved[0])) is not None:
                 self.dependencies.add(resolved[0])
                 if (value := self.global_value(module, name)) is not None:
                     return value

@@ -6,6 +6,7 @@ Installed packages are never read, and nothing is executed.
 from __future__ import annotations
 
 import os
+import re
 import tokenize
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from attnlint.engine.scope import Import, ModuleScope
 FRAMEWORKS = frozenset(
     ("torch", "numpy", "math", "einops", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "mlx", "paddle", "functools", "typing")
 )
+_STAR = re.compile(rb"import[ \t\\\r\n]*\*")
 _KEPT_MODULES = 3000  # parsed layouts held at once; bounds the memory of a run over a large tree
 
 
@@ -54,6 +56,18 @@ class Project:
         while len(self._modules) > _KEPT_MODULES:
             self._modules.popitem(last=False)
         return scope
+
+    def may_bind(self, path: str, name: str) -> bool:
+        """Whether a file may bind a name: a look at its bytes, for the many that `from … import *` leads to and that do not."""
+        if path in self._modules or not name.isascii():
+            return True
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read()
+        except OSError:
+            return True  # the reader will say so
+        named = rb"(?<![.\w])" + re.escape(name).encode() + rb"(?!\w)"  # `.name` binds nothing
+        return re.search(named, data) is not None or _STAR.search(data) is not None
 
     def resolve(self, importer: str, target: Import) -> tuple[str, str | None] | None:
         """The file that an import names, and the attribute left to look up in it; None for what lies outside the tree."""
