@@ -303,8 +303,11 @@ class Facts:
         """Whether the two are proved equal."""
         return a.equals(b) or self.normalise(a).equals(self.normalise(b))
 
-    def learn(self, a: Monomial, b: Monomial) -> bool:
-        """Take `a = b` as a fact where it can be solved for a symbol; False where it contradicts or cannot be solved."""
+    def learn(self, a: Monomial, b: Monomial, tested: bool = False) -> bool:
+        """Take `a = b` as a fact where it can be solved for a symbol; False where it contradicts or cannot be solved.
+
+        Where the code has `tested` it, a setting may have to be 1.
+        """
         ratio = self.normalise(a / b)
         if ratio.is_one:
             return True
@@ -316,7 +319,7 @@ class Facts:
             solution = (Monomial(ratio.coefficient, tuple(item for item in ratio.powers if item[0] != symbol))).power(-1 / exponent)
             if math.isnan(solution.coefficient) or solution.coefficient <= 0 or _mentions(solution, symbol):
                 continue
-            if solution.is_one and symbol.kind in (PARAMETER, CONFIG):
+            if solution.is_one and symbol.kind in (PARAMETER, CONFIG) and not tested:
                 continue  # a setting that had to be 1 would not be one: the two sizes were never the same
             whole = all(power.denominator == 1 for _, power in solution.powers)
             order = (rank[0], not ONE.divides(solution), rank[1])

@@ -23,6 +23,7 @@ from attnlint.engine.values import (
     Choice,
     ClassValue,
     External,
+    Flag,
     Function,
     Instance,
     Items,
@@ -351,7 +352,7 @@ class Calls(Expressions):
         owner = function.owner.qualname if function.owner is not None and function.qualname.endswith("__init__") else function.qualname
         key = f"{function.scope.path}:{owner}.{name}"
         if isinstance(default, Bool):
-            return Unknown(f"the flag `{name}`")
+            return Flag(f"the flag `{name}`", f"{name}\x00{key}")
         origin = self.origin(parameter)
         cls = self.annotated_class(function, parameter)
         if cls is not None and standalone:

@@ -25,6 +25,7 @@ from attnlint.engine.values import (
     Choice,
     ClassValue,
     External,
+    Flag,
     Function,
     Instance,
     Items,
@@ -252,7 +253,15 @@ class Expressions(Engine):
         value = self.evaluate(node.expression)
         if isinstance(node.operator, cst.Not):
             truth = self.truth(value)
-            return Unknown("a condition") if truth is None else Bool(not truth)
+            if truth is not None:
+                return Bool(not truth)
+            if isinstance(value, (Argument, Unknown)) and isinstance(
+                node.expression, (cst.Name, cst.Attribute)
+            ):  # a flag that is handed on
+                when_true, when_false = self.conditions(node.expression)
+                if self.consistent(when_true) and self.consistent(when_false):
+                    return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
+            return Unknown("a condition")
         if isinstance(node.operator, cst.Minus):
             return self.distribute((value,), lambda option: arithmetic.negate(self, option, node))
         if isinstance(node.operator, cst.BitInvert):
@@ -364,10 +373,12 @@ class Expressions(Engine):
             if isinstance(operator, (cst.IsNot, cst.NotEqual, cst.NotIn)):
                 positive = {cst.IsNot: "is", cst.NotEqual: "==", cst.NotIn: "in"}[type(operator)]
                 key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
+                self._note_equality(key, test.left, comparison)
                 return frozenset({(key, False)}), frozenset({(key, True)})
             if isinstance(operator, (cst.Is, cst.Equal, cst.In)):
                 positive = {cst.Is: "is", cst.Equal: "==", cst.In: "in"}[type(operator)]
                 key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
+                self._note_equality(key, test.left, comparison)
                 return frozenset({(key, True)}), frozenset({(key, False)})
         if isinstance(test, cst.Name) and test.value in self.frame.locals:
             source = self.frame.locals[test.value]
@@ -377,8 +388,22 @@ class Expressions(Engine):
                 false_paths = [path for path, option in source.options if isinstance(option, Bool) and not option.value]
                 if len(true_paths) == 1 and len(false_paths) == 1:
                     return true_paths[0], false_paths[0]
+        held = self.frame.locals.get(test.value) if isinstance(test, cst.Name) and self.frames else None
         key = self._condition_key(test)
+        if isinstance(held, Flag) and not key.startswith("self."):
+            key = held.key
         return frozenset({(key, True)}), frozenset({(key, False)})
+
+    def _note_equality(self, key: str, left: cst.BaseExpression, comparison: cst.ComparisonTarget) -> None:
+        """`if self.rotary_dim == self.head_dim`: two sizes that are one where the test holds."""
+        right = comparison.comparator
+        if not isinstance(comparison.operator, (cst.Equal, cst.NotEqual)) or not all(
+            isinstance(side, (cst.Name, cst.Attribute)) for side in (left, right)
+        ):
+            return
+        pair = [self.as_scalar(value) for side in (left, right) if isinstance(value := self.evaluate(side), (Scalar, Argument))]
+        if len(pair) == 2 and all(one is not None and one.value.symbols for one in pair):
+            self.equalities[key] = (pair[0].value, pair[1].value)  # type: ignore[union-attr]
 
     def _text(self, node: cst.CSTNode) -> str:
         return " ".join(self.code(node).split())

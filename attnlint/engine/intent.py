@@ -13,7 +13,7 @@ from attnlint.engine.tensors import is_weight
 from attnlint.engine.values import Factor, Leaf, Sum, Tensor, condition_text
 
 if TYPE_CHECKING:
-    from attnlint.engine.sites import AttentionSite
+    from attnlint.engine.sites import AttentionSite, SiteRecord
 
 _SCALE_COMMENT = re.compile(
     r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|"
@@ -33,6 +33,9 @@ _NORMED_IN_WORDS = re.compile(
     r"|\bscal\w*.*\b(q|k|qk|query|key|queries|keys)\b.*\bnorm(ed|alis|aliz)",
     re.I,
 )
+_MEANT_IN_WORDS = re.compile(r"\b(net scale|undo|cancel|compensat|counteract|on purpose|by design|intentional|deliberate)", re.I)
+_TEMPERATURE = re.compile(r"temperature", re.I)
+_SCALE_WORD = re.compile(r"scal|sqrt|√|root", re.I)
 _CUTS = {"split", "chunk", "unbind", "tensor_split", "array_split", "split_with_sizes", "unstack"}
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
@@ -53,7 +56,7 @@ def initialiser_holds_root(text: str) -> bool:
 
 
 def explained(factor: Factor) -> str | None:
-    """The reason that a comment beside a number, or right above it, gives for another power: query and key are normalised."""
+    """The reason that a comment beside a number, or right above it, gives for another power: normalised operands, or what it is to undo."""
     made = factor.definition or factor.operand
     if made is None:
         return None
@@ -64,7 +67,15 @@ def explained(factor: Factor) -> str | None:
             break
         comments.append(line)
     told = " ".join(line.partition("#")[2].strip() for line in reversed(comments))
-    return "a comment says that query and key are normalised" if _NORMED_IN_WORDS.search(told) else None
+    if _NORMED_IN_WORDS.search(told):
+        return "a comment says that query and key are normalised"
+    return "a comment says why" if _MEANT_IN_WORDS.search(told) and _SCALE_WORD.search(told) else None
+
+
+def annealed(record: SiteRecord) -> str | None:
+    """The test for a configured temperature that the path of a site hangs on."""
+    tests = (condition_text(text) for text, _ in sorted(record.path))
+    return next((f"a configured temperature: `{test}`" for test in tests if _TEMPERATURE.search(test)), None)
 
 
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:

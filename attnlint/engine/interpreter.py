@@ -612,6 +612,7 @@ class Interpreter(Statements):
             framework=framework,
         )
         site.names_in_scope = self._names_in_scope(frame)
+        site.equal = tuple(self.equalities[text] for text, truth in sorted(path) if truth and text in self.equalities)
         if index and frame.call_site is not None and _ATTENTION.search(frame.qualname.rpartition(".")[2]):
             site.called_at, site.called_from = frame.call_site, stack[index - 1].qualname
         self.records.append(site)

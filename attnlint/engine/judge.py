@@ -542,8 +542,7 @@ def _configured(site: AttentionSite, free: set[Symbol], rest: Monomial) -> None:
             known = False
     constructor = all(".__init__" in symbol.key or _is_class_key(symbol, record) for symbol in free)
     if known and constructor and _constant_for_heads(site, rest * number, number):
-        _set(site, "faulty", None, "constant-scale")
-        site.culprit = _factor_with(site, free)
+        _fault(site, "constant-scale", _factor_with(site, free))
         return
     if any(symbol.kind == CONFIG for symbol in free) or constructor:
         _set(site, "intended", f"a configured factor: {names}")
@@ -773,7 +772,9 @@ def _is_root_of(site: AttentionSite, value: Monomial) -> bool:
 def _fault(site: AttentionSite, kind: str, culprit: PlacedFactor | None = None) -> None:
     _set(site, "faulty", None, kind)
     site.culprit = culprit or site.culprit or _culprit(site)
-    if site.culprit is not None and (why := intent.explained(site.culprit.factor)) is not None:
+    told = intent.explained(site.culprit.factor) if site.culprit is not None else None
+    number = site.scale is not None and site.scale.is_number
+    if (why := told or (intent.annealed(site.record) if number else None)) is not None:
         _set(site, "intended", why)
         site.culprit = None
 

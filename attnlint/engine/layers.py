@@ -9,7 +9,7 @@ import libcst as cst
 
 from attnlint.engine import layers_keras, shapes, tensors
 from attnlint.engine.algebra import AXIS, SUM, Monomial, Symbol
-from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, Scalar, Tensor, Text, Unknown, Value
+from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, NoneValue, Scalar, Tensor, Text, Unknown, Value
 from attnlint.engine.values import Sequence as SequenceValue
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
     )
     last = isinstance(layer.settings.get("channels_last"), Scalar)
     shape = tensor.shape
+    layout = layer.settings.get("data_format")
+    if isinstance(layout, Text):
+        last = layout.value != "channels_first"
+    elif layout is not None and not isinstance(layout, NoneValue):  # chosen at run time
+        key = f"{layer.key}({tensors.identity_of(tensor)})"
+        leaf = Leaf("projection", key, source=tensor, layer=layer)
+        return Tensor(shapes.unknown(key), leaf, history=tensors.one(engine.origin(node)))
     if shape.lead is not None:
         shape = shapes.with_rank(shape, spatial + 2) if len(shape.axes) <= spatial + 2 else shape
     axes = list(shape.axes)

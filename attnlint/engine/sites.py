@@ -25,7 +25,7 @@ class SiteRecord:
     qualname: str
     scope: ModuleScope
     path: Path
-    facts: Facts
+    known: Facts  # goes on filling up with the evaluation
     defaults: dict[str, Value]
     dims: set[str]
     axis: Axis | None = None
@@ -60,6 +60,17 @@ class SiteRecord:
     called_at: Origin | None = None  # the call of the attention function that holds the product
     called_from: str = ""
     names_in_scope: dict[str, Value] = field(default_factory=dict)
+    equal: tuple[tuple[Monomial, Monomial], ...] = ()  # sizes that a test on the path compares: they are one there
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of sizes on the path of the site."""
+        if not self.equal:
+            return self.known
+        facts = self.known.copy()
+        for a, b in self.equal:
+            facts.learn(a, b, tested=True)
+        return facts
 
     def meet_value(self, value: Tensor, axes: tuple[Axis, ...], weights: Tensor, origin: Origin | None) -> None:
         if self.value is None:

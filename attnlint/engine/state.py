@@ -124,6 +124,7 @@ class Engine:
         self.nested: dict[int, tuple[Function, Frame]] = {}  # functions defined inside others, by node
         self.entered: set[int] = set()  # nodes of functions that were called
         self.called: set[int] = set()  # attributes that are called, by their node
+        self.equalities: dict[str, tuple[Monomial, Monomial]] = {}  # sizes that a condition compares, by its text
         self.exponentials: dict[int, SiteRecord] = {}
         self.kept_contents: list[Any] = []
         self.dims: set[str] = set()  # keys of symbols that are used as sizes

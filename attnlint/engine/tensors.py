@@ -560,6 +560,8 @@ def others_of(tensor: Tensor) -> list[Tensor]:
 def softmax(engine: Engine, tensor: Tensor, axis: Axis | None, node: cst.CSTNode | None, **details: object) -> Tensor:
     """The weights that softmax gives; a new site where the logits hold a product."""
     if isinstance(tensor.content, (Weights, Output)):
+        if isinstance(tensor.content, Weights):  # once more over another axis: which one the values are summed over is left open
+            tensor.content.site.axis, tensor.content.site.implicit_axis = None, False
         return then(engine, tensor, node)
     site = engine.record_softmax(tensor, axis, node, **details)
     return Tensor(tensor.shape, Weights(site), history=(*tensor.history, *one(engine.origin(node))))

@@ -43,6 +43,13 @@ class Unknown(Value):
     reason: str
 
 
+@dataclass(frozen=True, eq=False)
+class Flag(Unknown):
+    """A boolean that the caller chooses: a test of it is one condition, in whatever function it is handed on to."""
+
+    key: str = ""
+
+
 @dataclass(frozen=True)
 class NoneValue(Value):
     pass
