@@ -384,6 +384,9 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
     if any(isinstance(one, Elementwise) for one in contents):
         _set(site, "unknown", "query or key is multiplied element by element")
         return
+    if _absorbed(site, q, k):
+        _set(site, "intended", "the key projection is absorbed into the query: the root is of the width that it had")
+        return
     if _of_all_heads(site):
         _fault(site, "wrong-dim-scale")
         return
@@ -444,9 +447,23 @@ def _another_width(site: AttentionSite, learned: set[Symbol]) -> bool:
     plain = site.ratio.powers and site.ratio.coefficient == 1  # a number beside it may be the temperature
     if plain and set(width.symbols) & set(site.scale.symbols) and conclusive(site):
         _faulty(site)
-    if site.verdict != "faulty":
-        site.scale, site.ratio = found
+    if site.verdict != "faulty" or site.kind == "unrooted-scale":  # 1 / d keeps the logits of such features below 1
+        _set(site, "unknown", None)
+        site.scale, site.ratio, site.culprit = *found, None
     return site.verdict == "faulty"
+
+
+def _absorbed(site: AttentionSite, q: Operand, k: Operand) -> bool:
+    """Latent attention: keys and values are one latent, and the query went through the keys' projection, from the width under the root."""
+    record, asked, held = site.record, q.main.content, k.main.content
+    given = record.value.content if record.value is not None else None
+    if not (isinstance(asked, Leaf) and isinstance(held, Leaf) and isinstance(given, Leaf) and held.key == given.key != asked.key):
+        return False
+    before = asked.source
+    if before is None or site.scale is None or not isinstance(before.content, Leaf) or before.content.kind != "projection":
+        return False
+    axes = before.shape.axes
+    return bool(axes) and site.facts.equal(site.scale, axes[-1].size.power(-HALF))
 
 
 def _of_all_heads(site: AttentionSite) -> bool:

@@ -221,14 +221,24 @@ def _plain(data: Tensor) -> tuple:
 
 
 def as_operand(engine: Engine, tensor: Tensor) -> Tensor:
-    """A product of plain tensors, multiplied again, is the projection of a query or key."""
-    if isinstance(tensor.content, Product) and not tensor.masks:
-        product = tensor.content
+    """A product of plain tensors, multiplied again, is the projection of a query or key; with a bias added, too."""
+    product = _biased(tensor.content) if isinstance(tensor.content, Sum) else tensor.content
+    if isinstance(product, Product) and not tensor.masks:
         key = engine.fresh("projection")
         engine.projections[key] = product
         source = product.left if isinstance(product.right.content, Leaf) else product.right
         return tensor.but(content=Leaf("projection", key, source=source))
     return tensor
+
+
+def _biased(content: Sum) -> Product | None:
+    """The one product of a sum whose other terms are plain tensors: `x @ w + b`."""
+    found = [term for term in content.terms if isinstance(term.content, Product)]
+    if len(found) != 1 or found[0].factors or found[0].masks or found[0].nonlinear:
+        return None
+    (product,) = found
+    rest = all(term is product or (isinstance(term.content, Leaf) and not term.masks) for term in content.terms)
+    return product.content if rest and isinstance(product.content, Product) else None
 
 
 def site_of_weights(engine: Engine, tensor: Tensor) -> SiteRecord | None:
@@ -597,6 +607,12 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
     """A sum over axes: of an exponential the denominator of softmax, of a pairwise product a contraction."""
     shape = unknown(engine.fresh("sum")) if axes is None else (reduce(tensor.shape, axes, keepdims) or unknown(engine.fresh("sum")))
     content = tensor.content
+    if (
+        isinstance(content, Elementwise)
+        and site_of_weights(engine, tensor) is None
+        and any(products_of(side) for side in (content.left, content.right))
+    ):
+        return engine.opaque_tensor("a sum of products of products", node=node, shape=shape)
     if isinstance(content, Elementwise) and axes is not None and len(axes) == 1 and not mean:
         site = site_of_weights(engine, tensor)
         from attnlint.engine.shapes import axis_of
