@@ -89,12 +89,13 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     value = record.value
     held, given = key.content, value.content if value is not None else None
     same = isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key and held.kind in _GIVEN
-    mixed = isinstance(held, Sum) and held is given and sum(not is_weight(term) for term in held.terms) > 1  # no bias of a projection
+    whole = site.key.content if site.key is not None else held
+    mixed = isinstance(whole, Sum) and whole is given and sum(not is_weight(term) for term in whole.terms) > 1  # no bias of a projection
     if (same and not _is_piece(key)) or mixed:
         return "the keys are the values themselves, unprojected"
     asked = query.content
     among = isinstance(asked, Leaf) and isinstance(held, Leaf) and asked.key == held.key and not _is_piece(query) and not _is_piece(key)
-    if among and isinstance(given, Leaf) and given.kind == "argument":
+    if among and isinstance(given, Leaf) and given.kind in ("argument", "array", "constant"):
         return "one tensor is compared with itself, and what is read is given: a memory"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"

@@ -429,9 +429,9 @@ def baddbmm(engine: Interpreter, call: Call) -> Value:
 
 
 def dense_product(engine: Interpreter, call: Call) -> Value:
-    """torch.nn.functional.linear: the last axes of input and weight are summed over."""
+    """torch.nn.functional.linear: the last axes of input and weight are summed over; Paddle has the weight turned."""
     a, weight = call.tensor("input"), call.tensor("weight")
-    weight_t = _swapped(engine, weight, -1, -2, call)
+    weight_t = weight if call.settings.get("turned", False) else _swapped(engine, weight, -1, -2, call)
     if not isinstance(weight_t.content, Leaf) or weight_t.content.kind != "parameter":
         name = (weight.name or "").lower()
         if "weight" in name or name.startswith("w"):

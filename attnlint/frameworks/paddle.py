@@ -109,7 +109,7 @@ FUNCTIONAL: dict[str, Op] = {
     "log_softmax": op(o.softmax, "input dim dtype", dim=-1, log=True),
     "dropout": op(o.identity, "input p"),
     "one_hot": op(o.one_hot, "input count", aliases={"num_classes": "count"}),
-    "linear": op(o.matmul, "input other bias", aliases={"weight": "other"}),  # the weight of Paddle is (in, out)
+    "linear": op(o.dense_product, "input weight bias", turned=True),  # the weight of Paddle is (in, out)
     "normalize": op(o.normalize, "input p dim", how="normalize"),
     "layer_norm": op(o.normalize, "input shape weight bias", how="layer_norm"),
     "embedding": op(o.embedding, "input weight"),

@@ -36,7 +36,6 @@ def faulty() -> list[Path]:
 # no certain fix: which expression is to be changed, or to what, is not in the file
 UNFIXED = {
     "keras/missing_dot_objects": "the operands stand in a list that a layer object takes",
-    "torch/wrongdim_without_padding": "the number is a temperature as well, where query and key are normalised",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
 }
 
