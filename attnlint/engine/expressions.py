@@ -49,6 +49,15 @@ from attnlint.engine.values import (
 
 MAX_UNROLLED = 16  # items of a known sequence that a comprehension or loop visits one by one
 
+# tests that become a condition, and whether they hold where the condition does
+_TESTS: dict[type[cst.BaseCompOp], tuple[str, bool]] = {
+    cst.Is: ("is", True),
+    cst.IsNot: ("is", False),
+    cst.Equal: ("==", True),
+    cst.NotEqual: ("==", False),
+    cst.In: ("in", True),
+    cst.NotIn: ("in", False),
+}
 _BINARY = {
     "Add": "+",
     "Subtract": "-",
@@ -255,9 +264,8 @@ class Expressions(Engine):
             truth = self.truth(value)
             if truth is not None:
                 return Bool(not truth)
-            if isinstance(value, (Argument, Unknown)) and isinstance(
-                node.expression, (cst.Name, cst.Attribute)
-            ):  # a flag that is handed on
+            # a flag that is handed on
+            if isinstance(value, (Argument, Unknown)) and isinstance(node.expression, (cst.Name, cst.Attribute)):
                 when_true, when_false = self.conditions(node.expression)
                 if self.consistent(when_true) and self.consistent(when_false):
                     return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
@@ -369,37 +377,28 @@ class Expressions(Engine):
             return frozenset({(key, True)}), left[1] | right[1] | {(key, False)}
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             comparison = test.comparisons[0]
-            operator = comparison.operator
-            if isinstance(operator, (cst.IsNot, cst.NotEqual, cst.NotIn)):
-                positive = {cst.IsNot: "is", cst.NotEqual: "==", cst.NotIn: "in"}[type(operator)]
+            asked = _TESTS.get(type(comparison.operator))
+            if asked is not None:
+                positive, wanted = asked
                 key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
-                self._note_equality(key, test.left, comparison)
-                return frozenset({(key, False)}), frozenset({(key, True)})
-            if isinstance(operator, (cst.Is, cst.Equal, cst.In)):
-                positive = {cst.Is: "is", cst.Equal: "==", cst.In: "in"}[type(operator)]
-                key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
-                self._note_equality(key, test.left, comparison)
-                return frozenset({(key, True)}), frozenset({(key, False)})
-        if isinstance(test, cst.Name) and test.value in self.frame.locals:
-            source = self.frame.locals[test.value]
-            if isinstance(source, Choice) and all(isinstance(option, Bool) for _, option in source.options):
-                # `fused = a and b` tested later: its options carry the conditions
-                true_paths = [path for path, option in source.options if isinstance(option, Bool) and option.value]
-                false_paths = [path for path, option in source.options if isinstance(option, Bool) and not option.value]
-                if len(true_paths) == 1 and len(false_paths) == 1:
-                    return true_paths[0], false_paths[0]
-        held = self.frame.locals.get(test.value) if isinstance(test, cst.Name) and self.frames else None
+                if positive == "==":
+                    self._note_equality(key, test.left, comparison.comparator)
+                return frozenset({(key, wanted)}), frozenset({(key, not wanted)})
+        held = self.frame.locals.get(test.value) if isinstance(test, cst.Name) else None
+        if isinstance(held, Choice) and all(isinstance(option, Bool) for _, option in held.options):
+            # `fused = a and b` tested later: its options carry the conditions
+            true_paths = [path for path, option in held.options if isinstance(option, Bool) and option.value]
+            false_paths = [path for path, option in held.options if isinstance(option, Bool) and not option.value]
+            if len(true_paths) == 1 and len(false_paths) == 1:
+                return true_paths[0], false_paths[0]
         key = self._condition_key(test)
         if isinstance(held, Flag) and not key.startswith("self."):
             key = held.key
         return frozenset({(key, True)}), frozenset({(key, False)})
 
-    def _note_equality(self, key: str, left: cst.BaseExpression, comparison: cst.ComparisonTarget) -> None:
+    def _note_equality(self, key: str, left: cst.BaseExpression, right: cst.BaseExpression) -> None:
         """`if self.rotary_dim == self.head_dim`: two sizes that are one where the test holds."""
-        right = comparison.comparator
-        if not isinstance(comparison.operator, (cst.Equal, cst.NotEqual)) or not all(
-            isinstance(side, (cst.Name, cst.Attribute)) for side in (left, right)
-        ):
+        if not all(isinstance(side, (cst.Name, cst.Attribute)) for side in (left, right)):
             return
         pair = [self.as_scalar(value) for side in (left, right) if isinstance(value := self.evaluate(side), (Scalar, Argument))]
         if len(pair) == 2 and all(one is not None and one.value.symbols for one in pair):

@@ -34,7 +34,6 @@ _NORMED_IN_WORDS = re.compile(
     re.I,
 )
 _MEANT_IN_WORDS = re.compile(r"\b(net scale|undo|cancel|compensat|counteract|on purpose|by design|intentional|deliberate)", re.I)
-_TEMPERATURE = re.compile(r"temperature", re.I)
 _SCALE_WORD = re.compile(r"scal|sqrt|√|root", re.I)
 _CUTS = {"split", "chunk", "unbind", "tensor_split", "array_split", "split_with_sizes", "unstack"}
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
@@ -75,7 +74,7 @@ def explained(factor: Factor) -> str | None:
 def annealed(record: SiteRecord) -> str | None:
     """The test for a configured temperature that the path of a site hangs on."""
     tests = (condition_text(text) for text, _ in sorted(record.path))
-    return next((f"a configured temperature: `{test}`" for test in tests if _TEMPERATURE.search(test)), None)
+    return next((f"a configured temperature: `{test}`" for test in tests if "temperature" in test.lower()), None)
 
 
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:
@@ -91,10 +90,11 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     same = isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key and held.kind in _GIVEN
     whole = site.key.content if site.key is not None else held
     mixed = isinstance(whole, Sum) and whole is given and sum(not is_weight(term) for term in whole.terms) > 1  # no bias of a projection
-    if (same and not _is_piece(key)) or mixed:
+    whole_key = not _is_piece(key)
+    if (same and whole_key) or mixed:
         return "the keys are the values themselves, unprojected"
     asked = query.content
-    among = isinstance(asked, Leaf) and isinstance(held, Leaf) and asked.key == held.key and not _is_piece(query) and not _is_piece(key)
+    among = isinstance(asked, Leaf) and isinstance(held, Leaf) and asked.key == held.key and whole_key and not _is_piece(query)
     if among and isinstance(given, Leaf) and given.kind in ("argument", "array", "constant"):
         return "one tensor is compared with itself, and what is read is given: a memory"
     if any(placed.factor.written_one for placed in site.factors):

@@ -37,7 +37,7 @@ KEY_NAME = re.compile(r"(^|_)(k|ks|kh|wk|xk|key|keys|phi|k\w{0,3}|\w*_k|\w*key\w
 ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha|transformer", re.I)
 
 # norms that leave each feature with variance 1, where an L2 norm leaves 1 / d
-UNIT_VARIANCE = re.compile(r"layer_?norm|rms|root mean square|layer_normalization|standardize", re.I)
+UNIT_VARIANCE = re.compile(r"layer_?norm|rms|root mean square|standardize", re.I)
 
 HALF = Fraction(1, 2)
 LOG2_E = 1.4426950408889634

@@ -89,12 +89,12 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
     )
     last = isinstance(layer.settings.get("channels_last"), Scalar)
     shape = tensor.shape
+    key = f"{layer.key}({tensors.identity_of(tensor)})"
+    leaf = Leaf("projection", key, source=tensor, layer=layer)
     layout = layer.settings.get("data_format")
     if isinstance(layout, Text):
         last = layout.value != "channels_first"
     elif layout is not None and not isinstance(layout, NoneValue):  # chosen at run time
-        key = f"{layer.key}({tensors.identity_of(tensor)})"
-        leaf = Leaf("projection", key, source=tensor, layer=layer)
         return Tensor(shapes.unknown(key), leaf, history=tensors.one(engine.origin(node)))
     if shape.lead is not None:
         shape = shapes.with_rank(shape, spatial + 2) if len(shape.axes) <= spatial + 2 else shape
@@ -112,7 +112,6 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
     for size in (into, out):
         if size is not None:
             engine.note_dims(size)
-    key = f"{layer.key}({tensors.identity_of(tensor)})"
     axes[channel] = shapes.sized(
         out if out is not None else Monomial.of(Symbol(f"{layer.key}.out", f"{layer.name}'s channels", AXIS)), f"{key}.c"
     )
@@ -124,7 +123,6 @@ def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: di
     if not one and not _same_padding(layer):
         for i in range(len(axes) - spatial, len(axes)) if not last else range(1, len(axes) - 1):
             axes[i] = shapes.sized(Monomial.of(Symbol(f"{key}.s{i}", "a convolved length", AXIS)), f"{key}.s{i}")
-    leaf = Leaf("projection", key, source=tensor, layer=layer)
     return Tensor(shapes.Shape(tuple(axes), None), leaf, history=tensors.one(engine.origin(node)))
 
 

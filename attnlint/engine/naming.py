@@ -27,6 +27,7 @@ _HEAD_SIZE = re.compile(
     r"^(q|k|qk|query|key|attn|attention)?_?head_?(dim|size|width)$|^(dim|size|d)_?(per_)?head$|^d_?(k|qk|head)$|^(key|qk)_(dim|depth)_per_head$",
     re.I,
 )
+_PART_OF_HEAD = re.compile(r"_head_?dim$")
 
 
 def counts_heads(name: str) -> bool:
@@ -41,7 +42,7 @@ def names_head_size(name: str) -> bool:
 
 def names_part_of_head(name: str) -> bool:
     """Whether a name is one for the size of a head or of a part of one, such as `qk_rope_head_dim`."""
-    return names_head_size(name) or re.search(r"_head_?dim$", _last(name)) is not None
+    return names_head_size(name) or _PART_OF_HEAD.search(_last(name)) is not None
 
 
 def monomial_of(value: Value) -> Monomial | None:

@@ -233,12 +233,13 @@ def as_operand(engine: Engine, tensor: Tensor) -> Tensor:
 
 def _biased(content: Sum) -> Product | None:
     """The one product of a sum whose other terms are plain tensors: `x @ w + b`."""
-    found = [term for term in content.terms if isinstance(term.content, Product)]
-    if len(found) != 1 or found[0].factors or found[0].masks or found[0].nonlinear:
+    found = [(term, term.content) for term in content.terms if isinstance(term.content, Product)]
+    if len(found) != 1:
         return None
-    (product,) = found
+    ((product, formed),) = found
+    bare = not (product.factors or product.masks or product.nonlinear)
     rest = all(term is product or (isinstance(term.content, Leaf) and not term.masks) for term in content.terms)
-    return product.content if rest and isinstance(product.content, Product) else None
+    return formed if bare and rest else None
 
 
 def site_of_weights(engine: Engine, tensor: Tensor) -> SiteRecord | None:
@@ -607,14 +608,10 @@ def summed(engine: Engine, tensor: Tensor, axes: list[int] | None, keepdims: boo
     """A sum over axes: of an exponential the denominator of softmax, of a pairwise product a contraction."""
     shape = unknown(engine.fresh("sum")) if axes is None else (reduce(tensor.shape, axes, keepdims) or unknown(engine.fresh("sum")))
     content = tensor.content
-    if (
-        isinstance(content, Elementwise)
-        and site_of_weights(engine, tensor) is None
-        and any(products_of(side) for side in (content.left, content.right))
-    ):
+    site = site_of_weights(engine, tensor) if isinstance(content, Elementwise) else None
+    if isinstance(content, Elementwise) and site is None and any(products_of(side) for side in (content.left, content.right)):
         return engine.opaque_tensor("a sum of products of products", node=node, shape=shape)
     if isinstance(content, Elementwise) and axes is not None and len(axes) == 1 and not mean:
-        site = site_of_weights(engine, tensor)
         from attnlint.engine.shapes import axis_of
 
         found = axis_of(tensor.shape, axes[0])
