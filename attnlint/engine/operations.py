@@ -362,6 +362,8 @@ def binary(engine: Interpreter, call: Call) -> Value:
     left, right = call.values.get("input"), call.values.get("other")
     if left is None or right is None:
         return Unknown("an operation without operands")
+    if call.get("alpha") is not None and (added := engine.as_tensor(right, call.nodes.get("other"))) is not None:
+        right = _weighted(engine, added, call)
     return engine.binary(call.settings["operator"], left, right, call.node, call.nodes.get("input"), call.nodes.get("other"))
 
 
@@ -411,15 +413,20 @@ def inner(engine: Interpreter, call: Call) -> Value:
     return tensors.multiply(engine, a, b_t, call.node)
 
 
+def _weighted(engine: Interpreter, tensor: Tensor, call: Call) -> Tensor:
+    """The tensor times `alpha=`; a number that is not followed is a factor all the same."""
+    alpha, node = call.get("alpha"), call.nodes.get("alpha")
+    if alpha is None:
+        return tensor
+    scalar = arithmetic.scalar_of(engine, alpha) or engine.as_scalar(alpha, node) or Scalar(engine.opaque_symbol(node), engine.origin(node))
+    return arithmetic.scaled(engine, tensor, scalar, call.node, node, False, "alpha")
+
+
 def baddbmm(engine: Interpreter, call: Call) -> Value:
     """`beta · input + alpha · (batch1 @ batch2)`."""
     a, b = call.tensor("batch1"), call.tensor("batch2")
     product = tensors.multiply(engine, a, b, call.node)
-    alpha = call.get("alpha")
-    if alpha is not None:
-        scalar = engine.as_scalar(alpha, call.nodes.get("alpha"))
-        if scalar is not None:
-            product = arithmetic.scaled(engine, product, scalar, call.node, call.nodes.get("alpha"), False, "alpha")
+    product = _weighted(engine, product, call)
     beta = call.scalar("beta")
     base = call.tensor("input")
     empty = isinstance(base.content, Leaf) and base.content.kind == "constant" and "empty" in base.notes
