@@ -139,6 +139,7 @@ METHODS: dict[str, Op] = {
     **{name: op(o.boolean) for name in ("any", "all")},
     "repeat": op(o.repeat_or_tile, "input *shape"),
     "transpose": op(o.swap_axes, "input *dim", order=True),
+    "__array_namespace__": op(o.external_value, "input", value="numpy"),
 }
 
 TABLE = Table(
@@ -154,6 +155,8 @@ TABLE = Table(
         },
         "cupy": FUNCTIONS,
         "cupy.random": RANDOM,
+        # the functions of the array API standard, of whatever package the arrays are
+        "array_api_compat": {name: op(o.external_value, "input", value="numpy") for name in ("array_namespace", "get_namespace")},
     },
     methods=METHODS,
 )
