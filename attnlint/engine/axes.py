@@ -18,6 +18,9 @@ _PART = re.compile(r"^(?P<parent>.*)\|(?P<sizes>[^|]*)\|(?P<index>\d+)$", re.DOT
 _MAX_RANK = 64  # nothing real has more axes; a larger count is a misread number
 
 
+OPEN_CUT = "open cut"  # the stem of the key of an axis that is cut where how many axes there are is not known: it may be any
+
+
 @dataclass(frozen=True)
 class Atom:
     """An indivisible piece of an axis; the key survives permutes and views."""

@@ -11,6 +11,7 @@ import libcst as cst
 
 from attnlint.engine import arithmetic, polarity
 from attnlint.engine.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
+from attnlint.engine.axes import OPEN_CUT
 from attnlint.engine.naming import counts_heads
 from attnlint.engine.shapes import axis_of, materialise, select, with_rank
 from attnlint.engine.state import Engine
@@ -24,6 +25,7 @@ from attnlint.engine.values import (
     BoundMethod,
     Choice,
     ClassValue,
+    Condition,
     External,
     Flag,
     Function,
@@ -269,7 +271,7 @@ class Expressions(Engine):
                 when_true, when_false = self.conditions(node.expression)
                 if self.consistent(when_true) and self.consistent(when_false):
                     return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
-            return Unknown("a condition")
+            return self._condition(node) if isinstance(node.expression, cst.BooleanOperation) else Unknown("a condition")
         if isinstance(node.operator, cst.Minus):
             return self.distribute((value,), lambda option: arithmetic.negate(self, option, node))
         if isinstance(node.operator, cst.BitInvert):
@@ -306,10 +308,14 @@ class Expressions(Engine):
                     with self.under(other):
                         right = self.evaluate(operation.right)
                     if isinstance(value, Unknown) and isinstance(right, (Unknown, Bool)):
-                        value = Unknown("a condition")
+                        value = self._condition(operation)
                     else:
                         value = self.choose([(kept, value), (other, right)]) if self.consistent(kept) else right
         return value
+
+    def _condition(self, node: cst.BaseExpression) -> Value:
+        when_true, when_false = self.conditions(node)
+        return Condition(f"the condition `{self._text(node)}`", when_true, when_false)
 
     def _eval_IfExp(self, node: cst.IfExp) -> Value:
         test = self.evaluate(node.test)
@@ -372,9 +378,12 @@ class Expressions(Engine):
         if isinstance(test, cst.BooleanOperation):
             left, right = self.conditions(test.left), self.conditions(test.right)
             key = self._condition_key(test)
-            if isinstance(test.operator, cst.And):
-                return left[0] | right[0] | {(key, True)}, frozenset({(key, False)})
-            return frozenset({(key, True)}), left[1] | right[1] | {(key, False)}
+            both = isinstance(test.operator, cst.And)
+            parts = left[0] | right[0] if both else left[1] | right[1]
+            # a part that is made of several itself is ruled out by what it is made of
+            self.refuted[key, not both] = frozenset((text, truth) for text, truth in parts if (text, not truth) not in self.refuted)
+            certain, open_ = parts | {(key, both)}, frozenset({(key, not both)})
+            return (certain, open_) if both else (open_, certain)
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             comparison = test.comparisons[0]
             asked = _TESTS.get(type(comparison.operator))
@@ -392,7 +401,9 @@ class Expressions(Engine):
             if len(true_paths) == 1 and len(false_paths) == 1:
                 return true_paths[0], false_paths[0]
         key = self._condition_key(test)
-        if isinstance(held, Flag) and not key.startswith("self."):
+        if isinstance(held, (Condition, Flag)) and not key.startswith("self."):
+            if isinstance(held, Condition):
+                return held.when_true, held.when_false
             key = held.key
         return frozenset({(key, True)}), frozenset({(key, False)})
 
@@ -683,6 +694,7 @@ class Expressions(Engine):
         shape = tensor.shape
         history = (*tensor.history, origin) if (origin := self.origin(node)) else tensor.history
         position = 0
+        least = False  # whether the rank is taken to be the least that the indices allow
         ellipsis = next((i for i, part in enumerate(indices) if isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis)), None)
         consuming = [
             part
@@ -693,6 +705,7 @@ class Expressions(Engine):
             if ellipsis is None:
                 if len(consuming) == 1 and isinstance(consuming[0], cst.Slice):
                     return tensor.but(history=history)  # x[a:b] of the first axis of an unknown rank
+                least = len(consuming) >= max(3, len(shape.axes))
                 shape = with_rank(shape, max(len(consuming), len(shape.axes))) if len(consuming) >= 3 else shape
                 if shape.lead is not None:
                     new_axes = sum(1 for part in indices if _is_new_axis(part))
@@ -703,6 +716,7 @@ class Expressions(Engine):
                         ):
                             return tensor.but(history=history)
                         shape = with_rank(shape, max(len(consuming), len(shape.axes)))
+                        least = True
                     else:
                         return tensor.but(shape=shape if not shape.axes else self._unknown_shape(tensor), history=history)
             else:
@@ -736,7 +750,7 @@ class Expressions(Engine):
                 if part.lower is None and part.upper is None and (part.step is None or whole_number(self.evaluate(part.step)) == -1):
                     result.append(axis)
                 else:
-                    result.append(self._sliced(axis, part, node))
+                    result.append(self._sliced(axis, part, node, OPEN_CUT if least and position == rank else "slice"))
                 continue
             index = self.evaluate(part.value)
             if isinstance(index, (Tensor, SequenceValue, Items, Unknown)) and not isinstance(index, Scalar):
@@ -745,7 +759,7 @@ class Expressions(Engine):
         result.extend(axes[position:])
         return tensor.but(shape=Shape(tuple(result), shape.lead), masks=masks, history=history)
 
-    def _sliced(self, axis: Any, part: cst.Slice, node: cst.CSTNode) -> Any:
+    def _sliced(self, axis: Any, part: cst.Slice, node: cst.CSTNode, key: str = "slice") -> Any:
         from attnlint.engine.algebra import subtract
         from attnlint.engine.shapes import Atom, Axis
 
@@ -768,7 +782,7 @@ class Expressions(Engine):
                 size = size * Monomial.number(1 / step)
         if size is None or (size.is_number and size.coefficient <= 0) or math.isnan(size.coefficient):
             size = Monomial.of(Symbol(self.fresh("slice"), f"a slice of {axis.size}", OPAQUE))
-        return Axis((Atom(size, self.fresh("slice")),))
+        return Axis((Atom(size, self.fresh(key)),))
 
     # --- comprehensions and lambdas
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,15 @@ import libcst as cst
 
 from attnlint.engine.naming import counts_heads
 from attnlint.engine.powers import called
-from attnlint.engine.tensors import is_weight
-from attnlint.engine.values import Factor, Leaf, Sum, Tensor, condition_text
+from attnlint.engine.tensors import is_weight, others_of
+from attnlint.engine.values import ClassValue, Factor, Leaf, Sum, Tensor, condition_text
 
 if TYPE_CHECKING:
     from attnlint.engine.sites import AttentionSite, SiteRecord
 
 _SCALE_COMMENT = re.compile(
     r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|"
+    r"(not|n't|never) (us|appl|need|hav)\w*[^\n]{0,30}\bscal|"
     r"scal\w* (is |are |was |already |has )?(been )?(fold|absorb|merg|bak|includ|appl|init|done|learn)\w*"
     r"|already (scal|carr|appl)|fold(s|ed)?\b[^\n]*(scal|sqrt|init)|absorb\w*[^\n]*(scal|sqrt))",
     re.I,
@@ -60,15 +62,17 @@ def explained(factor: Factor) -> str | None:
     if made is None:
         return None
     lines, row = made.unit.scope.lines, made.unit.span(made.node).start.row
-    comments = [lines[row - 1]]
-    for line in reversed(lines[max(0, row - 5) : row - 1]):
-        if not line.lstrip().startswith("#"):
-            break
-        comments.append(line)
+    comments = [lines[row - 1], *_comments_above(lines[: row - 1], 4)]
     told = " ".join(line.partition("#")[2].strip() for line in reversed(comments))
     if _NORMED_IN_WORDS.search(told):
         return "a comment says that query and key are normalised"
     return "a comment says why" if _MEANT_IN_WORDS.search(told) and _SCALE_WORD.search(told) else None
+
+
+def _comments_above(lines: list[str], limit: int = 20) -> list[str]:
+    """The comments that end a text, from the last one up."""
+    above = itertools.takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[-limit:]))
+    return list(above)
 
 
 def annealed(record: SiteRecord) -> str | None:
@@ -109,13 +113,20 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         if _SCALE_COMMENT.search(body):
             return "a comment says so"
     owner = record.owner
-    if owner is not None and _SCALE_COMMENT.search(owner.unit.code(owner.node)):
+    if owner is not None and _SCALE_COMMENT.search(_with_comments(owner)):
         return "a comment says so"
-    if owner is not None and _BUCKETS.search(owner.unit.code(owner.node)):
+    biased = record.logits is not None and bool(others_of(record.logits))  # by what another class of the file may look up
+    if owner is not None and _BUCKETS.search(text if biased else owner.unit.code(owner.node)):
         return "learned biases of position buckets, as in T5, which folds the scale into its initialisation"
     if initialiser_holds_root(text):
         return "the factor is folded into the initialisation"
     return None
+
+
+def _with_comments(owner: ClassValue) -> str:
+    """The text of a class, with the comments right above it."""
+    above = _comments_above(owner.unit.scope.lines[: owner.unit.span(owner.node).start.row - 1])
+    return "\n".join((*above, owner.unit.code(owner.node)))
 
 
 def _is_piece(tensor: Tensor) -> bool:

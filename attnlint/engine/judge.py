@@ -12,6 +12,7 @@ import libcst as cst
 from attnlint.engine import intent
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, add, power_of
 from attnlint.engine.arithmetic import is_mask
+from attnlint.engine.axes import OPEN_CUT, vague
 from attnlint.engine.axes import product as multiplied
 from attnlint.engine.naming import counts_heads, names_head_size, names_part_of_head
 from attnlint.engine.powers import misread
@@ -287,6 +288,16 @@ def _root_of_an_operand(site: AttentionSite) -> bool:
     )
 
 
+def _is_open_cut(site: AttentionSite) -> bool:
+    """Whether the size that is summed over is that of a cut, of a tensor of which only so many axes are known as are cut."""
+    product, facts = site.product, site.facts
+    assert product is not None
+    summed = (*product.left_axes, *product.right_axes)
+    cuts = [axis for axis in summed if any(atom.key.startswith(OPEN_CUT) for atom in axis.atoms)]
+    seen = any(not vague(axis.size) for axis in summed if axis not in cuts)
+    return not seen and any(facts.equal(axis.size, product.size) for axis in cuts)
+
+
 def _other_size(site: AttentionSite) -> Monomial | None:
     """The size of the summed axes in an operand that gives them another one than the contraction has; such a product cannot run.
 
@@ -338,6 +349,9 @@ def _decide(site: AttentionSite, q: Operand, k: Operand, carrier: Tensor) -> Non
         return
     if len(site.contraction.powers) == 1 and counts_heads(site.contraction.symbols[0].name) and site.scale.powers:
         _set(site, "unknown", f"the axis that is seen to be summed over counts heads: {site.contraction}")
+        return
+    if _is_open_cut(site):
+        _set(site, "unknown", "what is cut of a tensor whose axes are not known may be another axis than that of the features")
         return
     uncertain = carrier.uncertain or q.tensor.uncertain or k.tensor.uncertain or q.main.uncertain or k.main.uncertain
     if uncertain:
@@ -684,8 +698,8 @@ def conclusive(site: AttentionSite) -> bool:
             return len(ratio.symbols) == 1 and ratio.symbols[0] in site.facts.normalise(site.contraction).symbols
         if len(inner) > 1:
             return False  # two sums of parts: a product over absorbed projections
-        # a setting may be defined as just that sum: qk_head_dim = qk_nope_head_dim + qk_rope_head_dim
-        return not any(symbol.kind == CONFIG for symbol in ratio.symbols)
+        if any(symbol.kind == CONFIG for symbol in ratio.symbols):
+            return False  # a setting may be defined as just that sum: qk_head_dim = qk_nope_head_dim + qk_rope_head_dim
     contraction = site.facts.normalise(site.contraction)
     if AXIS not in kinds:
         return True

@@ -125,6 +125,7 @@ class Engine:
         self.entered: set[int] = set()  # nodes of functions that were called
         self.called: set[int] = set()  # attributes that are called, by their node
         self.equalities: dict[str, tuple[Monomial, Monomial]] = {}  # sizes that a condition compares, by its text
+        self.refuted: dict[tuple[str, bool], Path] = {}  # that one of several tests holds, or fails: what rules it out
         self.exponentials: dict[int, SiteRecord] = {}
         self.kept_contents: list[Any] = []
         self.dims: set[str] = set()  # keys of symbols that are used as sizes
@@ -242,7 +243,13 @@ class Engine:
         if not path:
             return True
         opposite = {(text, not truth) for text, truth in path}
-        return all(opposite.isdisjoint(frame.path) for frame in self.frames)
+        if not all(opposite.isdisjoint(frame.path) for frame in self.frames):
+            return False
+        return not self.refuted or not self._refuted(path | self.current_path())
+
+    def _refuted(self, path: Path) -> bool:
+        """Whether `a or b` is said to hold where neither does, or `a and b` to fail where both hold."""
+        return any(test in self.refuted and self.refuted[test] <= path for test in path)
 
     def current_path(self) -> Path:
         path: Path = EMPTY_PATH

@@ -50,6 +50,14 @@ class Flag(Unknown):
     key: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Condition(Unknown):
+    """A boolean made of several: what a test of it says of each, in whatever function it is handed on to."""
+
+    when_true: Path = EMPTY_PATH
+    when_false: Path = EMPTY_PATH
+
+
 @dataclass(frozen=True)
 class NoneValue(Value):
     pass

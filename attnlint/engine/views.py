@@ -15,6 +15,7 @@ from attnlint.engine.matching import Goal, Match, Piece, both_ends, known_sizes,
 from attnlint.engine.scrambles import Scramble, prove_scramble
 
 Target = Monomial | Lead | None
+_ALL = ":all"  # ends the key of the one axis that was made of all leading axes
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ def _after_lead(shape: Shape, lead: Lead, sizes: list[Monomial | None], facts: F
     wanted = Block.parse(lead.key)
     wanted = replace(wanted, drop=wanted.drop + lead.drop)
     if shape.lead is None:
+        if shape.axes and shape.axes[0].key == f"{wanted}{_ALL}":  # what made one axis of them all is taken back
+            inner = _closed(Shape(shape.axes[1:]), sizes, facts)
+            return inner and Reshaped(Shape(inner.shape.axes, str(wanted)), inner.scrambled)
         count = _leading(shape, wanted)
         return _closed(shape, [*(wanted.axis(index).size for index in range(count)), *sizes], facts) if count else None
     block = Block.parse(shape.lead)
@@ -67,7 +71,7 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
     """Match from the right; what is left over belongs to the unknown axes."""
     if not sizes:
         return None
-    if not shape.axes and len(sizes) >= 4 and sizes[-1] is None:
+    if not shape.axes and ((len(sizes) >= 4 and sizes[-1] is None) or _keeps_the_last(shape, sizes)):
         shape = materialise(shape, 1)
     if shape.axes and (_is_batch(sizes[0]) or _is_batch_of_heads(sizes)):
         ranked = with_rank(shape, 2 if _is_of_features(shape, sizes[1:]) else _usual_rank(shape))
@@ -83,6 +87,12 @@ def _open(shape: Shape, sizes: list[Monomial | None], facts: Facts) -> Reshaped 
     front = sizes[: len(sizes) - count]
     block = Shape(shape.axes[:kept], shape.lead)
     return Reshaped(Shape(tuple(_block_axis(block, front, index) for index in range(len(front))) + tail.shape.axes), tail.scrambled)
+
+
+def _keeps_the_last(shape: Shape, sizes: list[Monomial | None]) -> bool:
+    """`x.view(-1, x.size(-1))`: one axis of all that come before the last."""
+    last = Block.parse(shape.lead or "").axis(-1).size
+    return len(sizes) == 2 and sizes[0] is None and sizes[1] is not None and sizes[1].equals(last)
 
 
 def _is_batch(size: Monomial | None) -> bool:
@@ -151,7 +161,7 @@ def _block_axis(shape: Shape, sizes: Sequence[Monomial | None], index: int) -> A
         return own if size.equals(own.size) else sized(size, f"{lead}:{index}")
     if len(sizes) > 1 and index < 2 and not shape.axes:
         return block.axis(index)
-    key = f"{lead}:rest({', '.join(map(str, sizes))})"
+    key = f"{lead}{_ALL}" if len(sizes) == 1 else f"{lead}:rest({', '.join(map(str, sizes))})"
     return sized(opaque_size(key, f"{lead}.rest"), key)
 
 
