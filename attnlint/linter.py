@@ -11,6 +11,7 @@ from attnlint.engine.analysis import Analysis
 from attnlint.engine.project import Project
 from attnlint.engine.scope import ModuleScope
 from attnlint.engine.sites import AttentionSite
+from attnlint.engine.values import Origin
 from attnlint.model import Finding, LintResult, Position, Site, Span
 from attnlint.rule import Rule, all_rules
 
@@ -32,14 +33,7 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
         sites.append(public)
         called_at = attention_site.record.called_at
         if called_at is not None:  # the call of an attention function is a site too, as that of a fused kernel is
-            sites.append(
-                replace(
-                    public,
-                    filename=called_at.unit.scope.path,
-                    span=called_at.unit.span(called_at.node),
-                    qualname=attention_site.record.called_from,
-                )
-            )
+            sites.append(_at_call(public, attention_site, called_at))
         for rule in active:
             for report in rule.check(attention_site):
                 origin, fix = report.origin, report.fix
@@ -59,11 +53,20 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
                         rule.preview,
                     )
                 )
+    for attention_site in analysis.open_calls:
+        called_at = attention_site.record.called_at
+        assert called_at is not None
+        sites.append(_at_call(site_of(attention_site), attention_site, called_at))
     unique = {(f.code, f.filename, f.span): f for f in reversed(findings)}
     ordered = sorted(unique.values(), key=lambda f: (f.filename, f.span, f.code))
     return LintResult(
         tuple(ordered), tuple(sites), tuple(sorted(analysis.interpreter.dependencies)), tuple(dict.fromkeys(analysis.interpreter.notes))
     )
+
+
+def _at_call(public: Site, site: AttentionSite, call: Origin) -> Site:
+    """A site as its caller sees it: at the call of the function that holds the product."""
+    return replace(public, filename=call.unit.scope.path, span=call.unit.span(call.node), qualname=site.record.called_from)
 
 
 def site_of(site: AttentionSite) -> Site:

@@ -34,6 +34,8 @@ from attnlint.engine.values import (
 from attnlint.engine.words import CALLS, EXPONENTIAL, NO_ATTENTION, holds, may_apply, multiplies
 
 MAX_CALLER_ROUNDS = 3
+CONSTRUCTORS = ("__init__", "setup", "build", "reset_parameters")
+_WORD = re.compile(r"\w+")
 
 
 class Analysis:
@@ -43,6 +45,7 @@ class Analysis:
         self.scope = scope
         self.interpreter = Interpreter(scope, project)
         self.sites: list[AttentionSite] = []
+        self.open_calls: list[AttentionSite] = []  # calls of an attention function that stay unknown where others are settled
         self.evaluated = 0
 
     def run(self) -> list[AttentionSite]:
@@ -75,7 +78,9 @@ class Analysis:
         uses = _any_of(holders, r"[(.]")
         if any(may_apply(texts[s.index]) or uses(texts[s.index]) for s in script):
             self._entry(1, self._script)
-        self.sites = merge([site for record in self.interpreter.records if (site := judge(record)) is not None])
+        judged = [site for record in self.interpreter.records if (site := judge(record)) is not None]
+        self.sites = merge(judged)
+        self.open_calls = _open_calls(judged, self.sites)
         for site in self.sites:
             site.siblings = tuple(self.sites)
         return self.sites
@@ -238,12 +243,31 @@ class Analysis:
         if caller:
             found = {name: function for name, function in found.items() if function.scope is self.scope}
         holding = {name for name, function in found.items() if self._holds(function)}
+        entered = holding | {name for name in FORWARD_METHODS if caller or self._leads_to(name, holding, cls, found)}
         entries = [
             function
             for name, function in found.items()
-            if name != "__init__" and (name in FORWARD_METHODS or name in holding) and function.kind in ("function", "static", "class")
+            if name != "__init__" and name in entered and function.kind in ("function", "static", "class")
         ]
         return sorted(entries, key=lambda function: function.qualname.rpartition(".")[2] not in FORWARD_METHODS)
+
+    def _leads_to(self, name: str, holding: set[str], cls: ClassValue, methods: dict[str, Function]) -> bool:
+        """Whether a method that holds no site itself may lead to one in its class: it names one that does, or a constructor makes one."""
+        if name not in methods or name in holding or not holding:
+            return True
+        for ancestor in self.interpreter.lineage(cls):
+            if isinstance(ancestor, ClassValue) and any(
+                made in ancestor.methods and self.interpreter.may_hold(ancestor.methods[made]) for made in CONSTRUCTORS
+            ):
+                return True
+        texts = {other: self.interpreter.function_text(function) for other, function in methods.items()}
+        reached = [name]
+        for one in reached:
+            words = set(_WORD.findall(texts[one]))
+            if not words.isdisjoint(holding):
+                return True
+            reached += [other for other in texts if other in words and other not in reached]
+        return False
 
     def _holds(self, function: Function) -> bool:
         """Whether a method may hold a site; of one that is inherited from another file only what applies a softmax to a product."""
@@ -373,6 +397,16 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
             ]
         )
     return kept
+
+
+def _open_calls(judged: Iterable[AttentionSite], kept: Iterable[AttentionSite]) -> list[AttentionSite]:
+    """Of the calls of attention functions that no kept site stands for, one unknown site each."""
+    shown = {id(site.record.called_at.node) for site in kept if site.record.called_at is not None}
+    found: dict[int, AttentionSite] = {}
+    for site in judged:
+        if site.record.called_at is not None and site.verdict == "unknown":
+            found.setdefault(id(site.record.called_at.node), site)
+    return [site for node, site in found.items() if node not in shown]
 
 
 def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:

@@ -222,7 +222,7 @@ class Calls(Expressions):
         self.entered.add(id(function.node))
         call_site = self.origin(node) if self.frames and node is not None else None
         parent = self.frames[-1].context if self.frames else ""
-        context = function.qualname if standalone else f"{parent}>{function.qualname}#{id(node)}"
+        context = function.qualname if standalone else f"{parent}>{function.qualname}#{self.number_of(node)}"
         frame = Frame(
             function.scope,
             function.unit,

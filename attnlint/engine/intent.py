@@ -84,7 +84,7 @@ def annealed(record: SiteRecord) -> str | None:
 def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str]) -> str | None:
     """The reason why an unscaled product is meant, or None."""
     record = site.record
-    for text, truth in record.path:
+    for text, truth in sorted(record.path):
         if not truth and _SWITCH.search(condition := condition_text(text)):
             return f"the switch `{condition}` leaves the scale out"
     if "recurrent" in kinds:

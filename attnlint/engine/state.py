@@ -114,6 +114,7 @@ class Engine:
         self.in_loop = False
         self.globals: dict[tuple[str, str], Value] = {}
         self.resolving: set[tuple[str, str]] = set()
+        self.numbers: dict[int, int] = {}  # of nodes, by their `id`
         self.hints: dict[tuple[int, str], str] = {}
         self.texts: dict[int, str] = {}
         self.said: dict[tuple[Callable[[str], bool], int], bool] = {}  # what the words of functions say, by test and node
@@ -188,6 +189,10 @@ class Engine:
     def code(self, node: cst.CSTNode) -> str:
         unit = self.frame.unit
         return unit.code(node) if unit is not None else ""
+
+    def number_of(self, node: cst.CSTNode | None) -> int:
+        """A number for a node, the same in every run, as its `id` is not: what is sorted by it comes out in one order."""
+        return self.numbers.setdefault(id(node), len(self.numbers))
 
     def fresh(self, stem: str = "t") -> str:
         self.counter += 1
@@ -316,15 +321,7 @@ class Engine:
                     flat.append((both, option))
         if not flat:
             return Unknown("no path is possible here")
-        kept: list[tuple[Path, Value]] = []
-        for path, value in flat:
-            for index, (other_path, other) in enumerate(kept):
-                merged = merge(other, value)
-                if merged is not None:
-                    kept[index] = (_common(other_path, path), merged)
-                    break
-            else:
-                kept.append((path, value))
+        kept = _grouped(flat)
         if len(kept) == 1:
             return kept[0][1]
         if len(kept) > MAX_OPTIONS:
@@ -353,8 +350,33 @@ def _scale_key(value: Value) -> object:
     return value.value if isinstance(value, Scalar) else type(value)
 
 
-def _common(a: Path, b: Path) -> Path:
-    return a & b
+def _grouped(options: list[tuple[Path, Value]]) -> list[tuple[Path, Value]]:
+    """Equal options as one, under what their paths share: unless that lets in an option of another scale, which each of them excludes."""
+    groups: list[tuple[Value, list[tuple[Path, Value]]]] = []
+    for path, value in options:
+        for index, (held, members) in enumerate(groups):
+            merged = merge(held, value)
+            if merged is not None:
+                groups[index] = (merged, [*members, (path, value)])
+                break
+        else:
+            groups.append((value, [(path, value)]))
+    kept: list[tuple[Path, Value]] = []
+    for value, members in groups:
+        common = frozenset.intersection(*(path for path, _ in members))
+        if len(members) > 1 and len(groups) > 1:
+            scale = _scale_key(value)
+            others = [path for other, rivals in groups if _scale_key(other) != scale for path, _ in rivals]
+            if any(not exclude(common, other) and all(exclude(path, other) for path, _ in members) for other in others):
+                kept += members
+                continue
+        kept.append((common, value))
+    return kept
+
+
+def exclude(a: Path, b: Path) -> bool:
+    """Whether two paths cannot be taken together."""
+    return any((text, not truth) in b for text, truth in a)
 
 
 def same(a: Value | None, b: Value | None) -> bool:

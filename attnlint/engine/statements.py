@@ -14,6 +14,8 @@ from attnlint.engine.calls import Calls
 from attnlint.engine.expressions import MAX_UNROLLED, key_text, named
 from attnlint.engine.values import (
     EMPTY_PATH,
+    FILLED,
+    NONE,
     Argument,
     Choice,
     Instance,
@@ -30,6 +32,7 @@ from attnlint.engine.values import (
     Tensor,
     Unknown,
     Value,
+    scale_of,
 )
 from attnlint.engine.values import (
     Sequence as SequenceValue,
@@ -52,11 +55,18 @@ _AUGMENTED = {
 
 def _filled(holder: Value, value: Value) -> Value:
     """A buffer after an assignment to a part of it: what is read from it is what was written."""
-    if not isinstance(holder, Tensor) or not isinstance(value, Tensor) or not isinstance(holder.content, Leaf):
+    if not isinstance(holder, Tensor) or not isinstance(value, Tensor):
         return holder
-    if holder.content.kind not in ("constant", "buffer", "array", "opaque"):
+    if FILLED in holder.notes and not _fixed(value) and not scale_of(holder.factors).equals(scale_of(value.factors)):
+        return holder.but(uncertain="parts with different scales are written side by side")
+    if not isinstance(holder.content, Leaf) or holder.content.kind not in ("constant", "buffer", "array", "opaque"):
         return holder
-    return value.but(shape=holder.shape if holder.shape.axes else value.shape, name=holder.name)
+    shape = holder.shape if holder.shape.axes else value.shape
+    return value.but(shape=shape, name=holder.name, notes=value.notes | {FILLED})
+
+
+def _fixed(value: Tensor) -> bool:
+    return isinstance(value.content, Leaf) and value.content.kind in ("constant", "parameter", "buffer")
 
 
 class Statements(Calls):
@@ -130,7 +140,10 @@ class Statements(Calls):
             operator = _AUGMENTED.get(type(node.operator).__name__, "?")
             self.assign_target(node.target, self.binary(operator, current, right, node, node.target, node.value), node)
         elif isinstance(node, cst.Expr):
-            self.evaluate(node.value)
+            if isinstance(node.value, cst.Call) and isinstance(node.value.func, cst.Attribute) and node.value.func.attr.value == "copy_":
+                self._copy_into(node.value.func.value, node.value)
+            else:
+                self.evaluate(node.value)
         elif isinstance(node, cst.Return):
             value = self.evaluate(node.value) if node.value is not None else Unknown("nothing")
             self.frame.returns.append((self.frame.path, value))
@@ -317,6 +330,15 @@ class Statements(Calls):
                 items = list(holder.items)
                 items[number] = value
                 self.rebind(target.value, Items(tuple(items), True))
+
+    def _copy_into(self, target: cst.BaseExpression, call: cst.Call) -> None:
+        """`buffer[..., :n].copy_(x)` writes what `buffer[..., :n] = x` does."""
+        arguments, keywords = self.evaluate_arguments(call)
+        value = arguments[0] if arguments else keywords.get("src", NONE)
+        if isinstance(target, cst.Subscript):
+            self._assign_item(target, value)
+        else:
+            self.rebind(target, self.distribute((self.evaluate(target), value), _filled))
 
     # --- branches
 

@@ -229,6 +229,7 @@ class Tensor(Value):
         return replace(self, **changes)
 
 
+FILLED = "filled"  # the note of a buffer that was written to in part
 IN_PART = "in part"  # the note of `x.at[i]`: what is done to it is done to a part of x, and gives all of x
 
 

@@ -6,8 +6,8 @@ import re
 
 # a softmax by name, or a fused kernel
 SOFTMAX = re.compile(
-    r"softmax|scaled_dot_product|(?<![\"'])flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
-    r"|logsumexp|sageattn|attention_interface|\bsm_scale|natten|\bna1d\(|\bna2d\(|\bna3d\(",
+    r"softmax|scaled_dot_product|(?<![\"'])(?<!\bis_)flash_att(?:n|ention)(?!\w*\s*=\s*(?:True|False)\b)|memory_efficient_attention|dot_product_attention|(?<![\"'])flex_attention"
+    r"|logsumexp|sageattn|attention_interface|\bsm_scale|\bnatten|\bna1d\(|\bna2d\(|\bna3d\(",
     re.I,
 )
 # one of these stands in whatever SOFTMAX finds: plain searches are many times as fast as one that minds no case
@@ -30,7 +30,7 @@ EXPONENTIAL = re.compile(r"\bexp2?_?\(")
 # a definition that may call one in another file
 CALLS = re.compile(r"attention|attn|softmax|sdpa|mhs?a", re.I)
 # what speaks of attention and is none
-NO_ATTENTION = re.compile(r"(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|seq_?lens?$|OutputWith", re.I)
+NO_ATTENTION = re.compile(r"^_*is_|(attention|attn|sdpa)\w*mask|kwargs$|config$|outputs?$|seq_?lens?$|OutputWith", re.I)
 _SUMS = re.compile(r"sum\w*\(")
 _CALL = re.compile(
     r"(softmax|scaled_dot_product|flash_attn|flash_attention|efficient_attention|dot_product_attention|flex_attention|logsumexp|sageattn|\bexp)\w*\(",

@@ -292,6 +292,55 @@ def test_sites_lists_every_verdict(attnlint, tmp_path):
     assert "1 correct" in attnlint("sites", ".").out
 
 
+SHARED_HELPER = """\
+import torch
+from torch import nn
+
+
+def attention(module, q, k, v):
+    if module.upcast and module.by_layer:
+        q, k = q.float() * module.scale, k.float()
+    elif module.upcast:
+        q, k = q.float(), k.float() * module.scale
+    else:
+        q = q * module.scale
+    return torch.softmax(q @ k.transpose(-2, -1), dim=-1) @ v
+
+
+class Known(nn.Module):
+    def __init__(self, width, upcast, by_layer):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, width)
+        self.scale, self.upcast, self.by_layer = width**-0.5, upcast, by_layer
+
+    def forward(self, x):
+        return attention(self, self.q(x), self.k(x), self.v(x))
+
+
+class Open(Known):
+    def forward(self, x):
+        q, k = self.prepared(x)
+        return attention(self, q, k, self.v(x))
+"""
+
+
+def test_sites_lists_a_call_that_stays_unknown_beside_one_that_is_settled(attnlint, tmp_path):
+    write(tmp_path, model=SHARED_HELPER)
+    verdicts = {one["qualname"]: one["verdict"] for one in attnlint("sites", "model.py", "--output-format", "json").json}
+    assert verdicts == {"attention": "correct", "Known.forward": "correct", "Open.forward": "unknown"}
+    assert attnlint("check", "model.py").status == 0
+
+
+def test_the_output_is_the_same_in_every_process(tmp_path):
+    write(tmp_path, model=SHARED_HELPER)
+    command = [sys.executable, "-m", "attnlint", "sites", "--isolated", "--no-cache", "--output-format", "json", "model.py"]
+    outputs = {
+        subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": str(seed)}, capture_output=True, check=True).stdout
+        for seed in range(6)
+    }
+    assert len(outputs) == 1
+
+
 def test_sites_reads_standard_input(attnlint):
     assert attnlint("sites", "-", "--output-format", "json", stdin=CLEAN.encode()).json[0]["verdict"] == "correct"
 
