@@ -37,6 +37,7 @@ def faulty() -> list[Path]:
 UNFIXED = {
     "keras/missing_dot_objects": "the operands stand in a list that a layer object takes",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
+    "torch/missing_where_one_of_several_flags_is_forgotten": "a factor at the product would scale the other path twice",
 }
 
 
