@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.roles import code, least
+from attnlint.engine.roles import code, is_sure, least
 from attnlint.engine.sites import AttentionSite
 from attnlint.engine.values import Origin
 from attnlint.model import Edit, Fix, Position, Span
@@ -76,6 +76,8 @@ class ScrambledHeads(Rule):
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         record = site.record
+        if site.product is not None and not is_sure(site):
+            return
         operands = (("query", site.query), ("key", site.key), ("value", record.value))
         for what, tensor in operands:
             for text, origin in tensor.scrambled if tensor is not None else ():

@@ -195,8 +195,11 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
             }
             if operator in table and not (a.default_of or b.default_of):
                 return Bool(table[operator])
-        elif operator in ("Equal", "NotEqual") and a.value.equals(b.value):
-            return Bool(operator == "Equal")
+        elif operator in ("Equal", "NotEqual"):
+            if a.value.equals(b.value):
+                return Bool(operator == "Equal")
+            if (a.value.is_one or b.value.is_one) and any(power.denominator > 1 for _, power in (a.value / b.value).powers):
+                return Bool(operator == "NotEqual")  # the root of a size is 1 of a single feature alone
     if operator in ("In", "NotIn") and isinstance(a, Text) and isinstance(b, Items) and all(isinstance(item, Text) for item in b.items):
         return Bool((a in b.items) == (operator == "In"))
     return Unknown("a condition")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -286,7 +287,8 @@ class Expressions(Engine):
             return Unknown("a condition")
         operator = node.comparisons[0].operator
         right = self.evaluate(node.comparisons[0].comparator)
-        return self.distribute((left, right), lambda a, b: arithmetic.compare(self, type(operator).__name__, a, b, node))
+        found = self.distribute((left, right), lambda a, b: arithmetic.compare(self, type(operator).__name__, a, b, node))
+        return self._condition(node) if isinstance(found, Unknown) and type(operator) in _TESTS else found
 
     def _eval_BooleanOperation(self, node: cst.BooleanOperation) -> Value:
         spine = [node]
@@ -327,9 +329,9 @@ class Expressions(Engine):
             truth = True
         if truth is not None:
             return self.evaluate(node.body if truth else node.orelse)
-        with self.under(when_true):
+        with self.under(when_true), self.given(node.test, True):
             body = self.evaluate(node.body)
-        with self.under(when_false):
+        with self.under(when_false), self.given(node.test, False):
             orelse = self.evaluate(node.orelse)
         return self.choose([(when_true, body), (when_false, orelse)])
 
@@ -389,6 +391,10 @@ class Expressions(Engine):
             asked = _TESTS.get(type(comparison.operator))
             if asked is not None:
                 positive, wanted = asked
+                texts = self._texts(comparison.comparator) if positive != "is" else None
+                if texts is not None:
+                    paths = self._one_of(self._condition_key(test.left), texts, positive, self._text(comparison.comparator))
+                    return paths if wanted else paths[::-1]
                 key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
                 if positive == "==":
                     self._note_equality(key, test.left, comparison.comparator)
@@ -406,6 +412,57 @@ class Expressions(Engine):
                 return held.when_true, held.when_false
             key = held.key
         return frozenset({(key, True)}), frozenset({(key, False)})
+
+    def _texts(self, node: cst.BaseExpression) -> list[str] | None:
+        """The words that something is compared with, or asked to be one of."""
+        if not isinstance(node, (cst.SimpleString, cst.List, cst.Tuple, cst.Set)):
+            return None
+        elements = [node] if isinstance(node, cst.SimpleString) else [element.value for element in node.elements]
+        words = [word.evaluated_value for word in elements if isinstance(word, cst.SimpleString)]
+        return [word for word in words if isinstance(word, str)] if len(words) == len(elements) and words else None
+
+    def _one_of(self, stem: str, texts: list[str], operator: str, printed: str) -> tuple[Path, Path]:
+        """`x == "a"` and `x in ("a", "b")`: x is none of the other words that it is compared with elsewhere."""
+        compared = self.compared.setdefault(stem, [])
+        compared += [text for text in dict.fromkeys(texts) if text not in compared]
+        others = frozenset((f'{stem} == "{text}"', False) for text in compared if text not in texts)
+        none = frozenset((f'{stem} == "{text}"', False) for text in texts)
+        if operator == "==" or len(texts) == 1:
+            ((key, _),) = none
+            return others | {(key, True)}, none
+        key = f"{stem} in {printed}"
+        self.refuted[key, True] = none
+        return others | {(key, True)}, none | {(key, False)}
+
+    @contextmanager
+    def given(self, test: cst.BaseExpression, branch: bool) -> Iterator[None]:
+        """Evaluate a branch that a parameter's default does not lead to: there the parameter is something else."""
+        held = self.frame.locals
+        before = {name: held[name] for name in self._refuted_defaults(test, branch)}
+        for name in before:
+            text = f"{name} that is given"
+            held[name] = Scalar(Monomial.of(Symbol(f"{self.frame.context}:{text}", name, PARAMETER)))
+        after = {name: held[name] for name in before}
+        yield
+        for name, value in before.items():
+            if self.frame.locals.get(name) is after[name]:
+                self.frame.locals[name] = value
+
+    def _refuted_defaults(self, test: cst.BaseExpression, branch: bool) -> list[str]:
+        """The names that still hold their default, a number that sends the test the other way."""
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return self._refuted_defaults(test.expression, not branch)
+        if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And) is branch:
+            return [*self._refuted_defaults(test.left, branch), *self._refuted_defaults(test.right, branch)]
+        if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1 or not isinstance(test.left, cst.Name):
+            return []
+        name, comparison = test.left.value, test.comparisons[0]
+        held = self.frame.locals.get(name)
+        if not (isinstance(held, Scalar) and held.default_of and isinstance(comparison.comparator, (cst.Integer, cst.Float))):
+            return []
+        plain = Scalar(held.value)
+        truth = self.truth(arithmetic.compare(self, type(comparison.operator).__name__, plain, self.evaluate(comparison.comparator), test))
+        return [name] if truth is not None and truth is not branch else []
 
     def _note_equality(self, key: str, left: cst.BaseExpression, right: cst.BaseExpression) -> None:
         """`if self.rotary_dim == self.head_dim`: two sizes that are one where the test holds."""

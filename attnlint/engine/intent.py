@@ -24,6 +24,7 @@ _SCALE_COMMENT = re.compile(
     re.I,
 )
 _SWITCH = re.compile(r"^(self\.|config\.|\w+\.)*\w*(scale|scaling|scaled|normali[sz]e)\w*$", re.I)
+_ONE = re.compile(r"scal\w* == 1(\.0*)?$", re.I)
 _SIZE = r"(?![\w.]*layer)[A-Za-z_][\w.]*"  # the root of a number of layers is a rule of depth
 _PRODUCT_ROOT = re.compile(
     rf"\(\s*\(?\s*{_SIZE}\s*\*\s*{_SIZE}\s*\)?\s*\*\*\s*-\s*0?\.5|rsqrt\(\s*{_SIZE}\s*\*\s*{_SIZE}"
@@ -87,6 +88,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     for text, truth in sorted(record.path):
         if not truth and _SWITCH.search(condition := condition_text(text)):
             return f"the switch `{condition}` leaves the scale out"
+        if truth and _ONE.search(condition_text(text)):
+            return "a scale of 1 is asked for"
     if "recurrent" in kinds:
         return "states of a recurrent network are attended to, as in Luong's attention"
     value = record.value

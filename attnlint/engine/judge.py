@@ -315,7 +315,10 @@ def _other_size(site: AttentionSite) -> Monomial | None:
 def path_text(record: SiteRecord) -> str | None:
     """The conditions of a path, readable: `self.scale is set, not fused`."""
     parts = []
+    known = {text.rpartition(" == ")[0] for text, truth in record.path if truth and " == " in text}
     for text, truth in sorted(record.path):
+        if not truth and text.rpartition(" == ")[0] in known:
+            continue  # it is another word
         shown = condition_text(text)
         if len(shown) > 60:
             shown = shown[:57] + "…"
@@ -471,13 +474,26 @@ def _absorbed(site: AttentionSite, q: Operand, k: Operand) -> bool:
     """Latent attention: keys and values are one latent, and the query went through the keys' projection, from the width under the root."""
     record, asked, held = site.record, q.main.content, k.main.content
     given = record.value.content if record.value is not None else None
-    if not (isinstance(asked, Leaf) and isinstance(held, Leaf) and isinstance(given, Leaf) and held.key == given.key != asked.key):
+    if not (isinstance(asked, Leaf) and isinstance(held, Leaf) and isinstance(given, Leaf) and asked.key != held.key):
         return False
+    if given.key != held.key:
+        return _values_of_latent(site, held, given)
     before = asked.source
     if before is None or site.scale is None or not isinstance(before.content, Leaf) or before.content.kind != "projection":
         return False
     axes = before.shape.axes
     return bool(axes) and site.facts.equal(site.scale, axes[-1].size.power(-HALF))
+
+
+def _values_of_latent(site: AttentionSite, held: Leaf, given: Leaf) -> bool:
+    """Whether the keys are one latent for all heads that the values are made of, and the root is of what a head's values have."""
+    latent, value = given.source, site.record.value
+    if latent is None or value is None or not isinstance(latent.content, Leaf) or latent.content.key != held.key or held.kind != "projection":
+        return False
+    if not (latent.shape.axes and value.shape.axes) or site.contraction is None or site.scale is None:
+        return False
+    whole = site.facts.equal(latent.shape.axes[-1].size, site.contraction)
+    return whole and site.facts.equal(site.scale, value.shape.axes[-1].size.power(-HALF))
 
 
 def _of_all_heads(site: AttentionSite) -> bool:

@@ -765,6 +765,7 @@ def reshape(engine: Interpreter, call: Call) -> Value:
     targets = _sizes(engine, value)
     if targets is not None and call.settings.get("zero_keeps"):
         tensor, targets = _zeros_kept(engine, tensor, targets)
+    tensor = _taken_back(engine, tensor, targets)
     if targets is None or sum(1 for target in targets if target is None) > 1:
         return _reshaped(engine, tensor, None, call)
     result = shapes.reshape(tensor.shape, targets, engine.facts)
@@ -785,12 +786,28 @@ def reshape(engine: Interpreter, call: Call) -> Value:
         if isinstance(tensor.content, Output):
             tensor.content.site.merges.append((text, origin))
         changed = changed.but(scrambled=(*tensor.scrambled, (text, origin)))
+        engine.mixed[id(changed.shape)] = changed, tensor
     elif (
         isinstance(tensor.content, Leaf) and (turned := scrambles.read_in_other_order(tensor.shape, result.shape, engine.facts)) is not None
     ):
         text = f"{turned.kind}: {turned.expected} → {turned.found}"
         changed = changed.but(scrambled=(*tensor.scrambled, (text, engine.origin(call.node))))
     return changed
+
+
+def _taken_back(engine: Interpreter, tensor: Tensor, targets: list[Monomial | shapes.Lead | None] | None) -> Tensor:
+    """The tensor before a view that mixes it up, where another one follows at once that makes other features of the elements: the
+    last view alone says how they are read."""
+    changed, before = engine.mixed.get(id(tensor.shape), (None, None))
+    if changed is None or before is None or changed.content is not tensor.content or changed.shape is not tensor.shape:
+        return tensor
+    last = targets[-1] if targets else None
+    if isinstance(last, Monomial) and engine.facts.equal(last, tensor.shape.axes[-1].size):
+        return tensor
+    entry = changed.scrambled[-1]
+    if isinstance(tensor.content, Output) and entry in tensor.content.site.merges:
+        tensor.content.site.merges.remove(entry)
+    return tensor.but(shape=before.shape, scrambled=before.scrambled)
 
 
 def _zeros_kept(
@@ -1404,6 +1421,14 @@ def like(engine: Interpreter, call: Call) -> Value:
     return Tensor(
         tensor.shape, Leaf(kind, engine.fresh("array")), dtype=_dtype_of(call), notes=frozenset({str(call.settings.get("note", call.name))})
     )
+
+
+def orthogonalised(engine: Interpreter, call: Call) -> Value:
+    """The factors of a matrix: what is made of a random one is as little data as that one is."""
+    tensor = call.tensor()
+    kind = tensor.content.kind if isinstance(tensor.content, Leaf) else "opaque"
+    columns = tensor.but(content=Leaf(kind, engine.fresh("columns"), "a factor of a matrix", source=tensor), factors=())
+    return Items((columns, columns))
 
 
 def one_hot(engine: Interpreter, call: Call) -> Value:

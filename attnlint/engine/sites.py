@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from attnlint.engine.algebra import Facts, Monomial
+from attnlint.engine.algebra import AXIS, Facts, Monomial
 
 if TYPE_CHECKING:
     from attnlint.engine.scope import ModuleScope
@@ -124,7 +124,8 @@ class AttentionSite:
         if self.contraction is None:
             return False
         heads = Monomial(1.0, tuple((symbol, -exponent) for symbol, exponent in self.contraction.powers if exponent < 0))
-        return not heads.is_number and any(self.facts.equal(size, heads) for size in self.operand_sizes)
+        counted = any(symbol.kind != AXIS for symbol in heads.symbols)  # positions of an argument are no heads
+        return counted and any(self.facts.equal(size, heads) for size in self.operand_sizes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,6 +126,8 @@ class Engine:
         self.entered: set[int] = set()  # nodes of functions that were called
         self.called: set[int] = set()  # attributes that are called, by their node
         self.equalities: dict[str, tuple[Monomial, Monomial]] = {}  # sizes that a condition compares, by its text
+        self.mixed: dict[int, tuple[Tensor, Tensor]] = {}  # what a view mixed up, by its shape, and what it was before
+        self.compared: dict[str, list[str]] = {}  # the words that something is compared with, by its text
         self.refuted: dict[tuple[str, bool], Path] = {}  # that one of several tests holds, or fails: what rules it out
         self.exponentials: dict[int, SiteRecord] = {}
         self.kept_contents: list[Any] = []

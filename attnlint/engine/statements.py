@@ -372,11 +372,13 @@ class Statements(Calls):
         path = frame.path
         before = self._snapshot()
         frame.path = path | when_true
-        self.execute_block(node.body.body)
+        with self.given(node.test, True):
+            self.execute_block(node.body.body)
         then_state, then_dead, then_path = self._snapshot(), frame.dead, frame.path
         self._restore(before)
         frame.dead, frame.path = False, path | when_false
-        self._else(node)
+        with self.given(node.test, False):
+            self._else(node)
         else_dead, else_path = frame.dead, frame.path
         if then_dead and else_dead:
             return

@@ -82,19 +82,21 @@ def multiply(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> 
     return contract(engine, a, b, contraction, node)
 
 
+_GIVEN_TO_VALUES = re.compile(r"att|alpha|prob|soft", re.I)  # of the weights of attention
 _WEIGHT_NAME = re.compile(r"^(w|W)(_?[qkvoQKVO0-9]\w*|_\w+)?$|weight", re.ASCII)
 
 
 def _matrix(engine: Engine, tensor: Tensor) -> Tensor:
     """An argument that is called a weight has two axes."""
     content = tensor.content
-    if tensor.shape.lead is None or not isinstance(content, Leaf) or content.kind not in ("argument", "array"):
+    if not isinstance(content, Leaf) or content.kind not in ("argument", "array") or not _WEIGHT_NAME.search(tensor.name or ""):
         return tensor
-    if not _WEIGHT_NAME.search(tensor.name or ""):
+    if tensor.shape.lead is None and len(tensor.shape.axes) != 2:
         return tensor
     from attnlint.engine.operations import ranked
 
-    return tensor.but(shape=ranked(engine, tensor.shape, 2))
+    notes = tensor.notes if _GIVEN_TO_VALUES.search(tensor.name or "") else tensor.notes | {"weight"}
+    return tensor.but(shape=ranked(engine, tensor.shape, 2), notes=notes)
 
 
 def contract(engine: Engine, a: Tensor, b: Tensor, contraction: Contraction, node: cst.CSTNode | None, pairwise: bool = False) -> Tensor:

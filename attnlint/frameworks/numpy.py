@@ -87,6 +87,7 @@ FUNCTIONS: dict[str, Op] = {
     "amax": op(o.reduce_max, "input dim out keepdim"),
     "nanmax": op(o.reduce_max, "input dim out keepdim"),
     "norm": op(o.norm, "input ord dim keepdim"),
+    "qr": op(o.orthogonalised),
     "where": op(o.where, "condition input other"),
     "tril": op(o.triangle, "input diagonal"),
     "triu": op(o.triangle, "input diagonal"),

@@ -156,6 +156,7 @@ FUNCTIONS: dict[str, Op] = {
     "mean": op(o.reduce_sum, "input dim keepdim", mean=True),
     "max": op(o.reduce_max, "input dim keepdim", pair=True),
     "amax": op(o.reduce_max, "input dim keepdim"),
+    "qr": op(o.orthogonalised),
     "norm": op(o.norm, "input p dim keepdim"),
     "vector_norm": op(o.norm, "input ord dim keepdim"),
     "normalize": op(o.normalize, "input p dim", how="normalize"),
