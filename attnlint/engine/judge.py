@@ -488,7 +488,13 @@ def _absorbed(site: AttentionSite, q: Operand, k: Operand) -> bool:
 def _values_of_latent(site: AttentionSite, held: Leaf, given: Leaf) -> bool:
     """Whether the keys are one latent for all heads that the values are made of, and the root is of what a head's values have."""
     latent, value = given.source, site.record.value
-    if latent is None or value is None or not isinstance(latent.content, Leaf) or latent.content.key != held.key or held.kind != "projection":
+    if (
+        latent is None
+        or value is None
+        or not isinstance(latent.content, Leaf)
+        or latent.content.key != held.key
+        or held.kind != "projection"
+    ):
         return False
     if not (latent.shape.axes and value.shape.axes) or site.contraction is None or site.scale is None:
         return False
