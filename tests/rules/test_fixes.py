@@ -35,6 +35,7 @@ def faulty() -> list[Path]:
 
 # no certain fix: which expression is to be changed, or to what, is not in the file
 UNFIXED = {
+    "torch/missing_where_one_of_several_flags_is_forgotten": "the product is right wherever the flag is set that is not forgotten",
     "keras/missing_dot_objects": "the operands stand in a list that a layer object takes",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
     "torch/missing_where_one_of_several_flags_is_forgotten": "a factor at the product would scale the other path twice",
