@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import libcst as cst
 
 from attnlint.engine import edits
-from attnlint.engine.roles import code, is_sure, least
+from attnlint.engine.roles import code, is_sure, least, ways
 from attnlint.engine.sites import AttentionSite
-from attnlint.engine.values import Origin
+from attnlint.engine.values import Origin, condition_text
 from attnlint.model import Edit, Fix, Position, Span
 from attnlint.rule import Report, Rule
+
+_DECODES = re.compile(r"decod(e|es|ing)(?![a-z])|incremental", re.I)
+_NO_CACHE = re.compile(r"(past|cache)\w* is None", re.I)
 
 
 class ScrambledHeads(Rule):
@@ -89,13 +93,21 @@ class ScrambledHeads(Rule):
                     return
         for text, origin in record.merges if not (least(site) or "interface" in record.notes) else ():
             kind, _, layouts = text.partition(": ")
-            if kind in ("split", "merge") and origin is not None:
+            if kind in ("split", "merge") and origin is not None and not _one_position(site, origin):
                 yield Report(
                     origin,
                     f"`{code(origin)}` mixes up heads and positions of the output: the elements lie as {_layouts(layouts, merge=True)}",
                     _fix(origin, layouts),
                 )
                 return
+
+
+def _one_position(site: AttentionSite, merge: Origin) -> bool:
+    """Whether a merge is met only where tokens are decoded one by one, with a cache at hand: one position lies as it has to."""
+    met = [way.record for way in ways(site) if any(origin is not None and origin.node is merge.node for _, origin in way.record.merges)]
+    return bool(met) and all(
+        any((_DECODES if truth else _NO_CACHE).search(condition_text(key)) for key, truth in record.path) for record in met
+    )
 
 
 def _layouts(text: str, merge: bool = False) -> str:

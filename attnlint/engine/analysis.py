@@ -10,6 +10,7 @@ import libcst as cst
 
 from attnlint.engine.algebra import PARAMETER, Facts
 from attnlint.engine.calls import FORWARD_METHODS
+from attnlint.engine.intent import BILINEAR
 from attnlint.engine.interpreter import Interpreter
 from attnlint.engine.judge import judge, of_width_alone
 from attnlint.engine.project import Project
@@ -415,6 +416,8 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
     conditions = _conditions(fault)
     if fault.kind == "wrong-dim-scale" and any(site.verdict == "correct" and _factors(site) == _factors(fault) for site in group):
         return True  # one expression is right for a width that is seen on some paths: on the others a shape was lost
+    if fault.kind == "missing-scale" and any(site.reason == BILINEAR for site in group):
+        return True  # one product for keys that are projected and keys that are not: it was written for both
     return any(
         site.verdict == "correct"
         and len(site.record.call_chain) < len(chain)

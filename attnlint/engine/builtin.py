@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnlint.engine.algebra import ONE, Monomial, add
-from attnlint.engine.expressions import MAX_UNROLLED, key_text, whole_number
+from attnlint.engine.algebra import ONE, OPAQUE, Monomial, Symbol, add
+from attnlint.engine.expressions import EACH_PLACE, MAX_UNROLLED, key_text, whole_number
 from attnlint.engine.values import (
     Argument,
     Bool,
@@ -80,6 +80,9 @@ def enumerated(engine: Interpreter, call: Call) -> Value:
     items = engine.items_of(value)
     if items is not None and len(items) <= MAX_UNROLLED:
         return Items(tuple(Items((Scalar(Monomial.number(i)), item)) for i, item in enumerate(items)))
+    if isinstance(value, ShapeOf):
+        place = Scalar(Monomial.of(Symbol(engine.fresh("place"), EACH_PLACE, OPAQUE)))
+        return Sequence(Items((place, engine.size_at(value, place) or Unknown("a size"))))
     return Sequence(Items((Scalar(engine.opaque_symbol(call.node, "an index")), engine.item_of(value))))
 
 
@@ -206,6 +209,9 @@ def has_attribute(engine: Interpreter, call: Call) -> Value:
     return Unknown("a condition")
 
 
+_ARRAYS = ("Tensor", "ndarray", "Array", "Variable")  # what frameworks call the class of their tensors
+
+
 def is_instance(engine: Interpreter, call: Call) -> Value:
     value, classes = call.values.get("input"), call.values.get("classes")
     if isinstance(value, (Scalar,)) and isinstance(classes, External) and classes.name in ("builtins.int", "builtins.float"):
@@ -213,7 +219,7 @@ def is_instance(engine: Interpreter, call: Call) -> Value:
     if (
         isinstance(value, (Items, Sequence))
         and isinstance(classes, External)
-        and classes.name in ("builtins.int", "builtins.float", "builtins.str")
+        and (classes.name in ("builtins.int", "builtins.float", "builtins.str") or classes.name.rpartition(".")[2] in _ARRAYS)
     ):
         return Bool(False)
     if isinstance(value, NoneValue):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import libcst as cst
@@ -23,15 +24,18 @@ from attnlint.engine.values import (
     Choice,
     ClassValue,
     External,
+    Factor,
     Flag,
     Function,
     Instance,
     Items,
     Layer,
+    Leaf,
     Mapping,
     Native,
     Partial,
     Scalar,
+    Sum,
     Super,
     Tensor,
     Text,
@@ -60,6 +64,15 @@ class ModuleValue(Value):
 def made_for_call(extra: Value | None) -> bool:
     """Whether what is handed on as `**mapping` was made for the call, and holds what it wants; an open `**kwargs` may be empty."""
     return extra is not None and not (isinstance(extra, Unknown) and extra.reason == OF_CALLER)
+
+
+def _applied_in(factor: Factor, method: Function) -> bool:
+    """Whether a factor is applied by the code of a method."""
+    origin = factor.application
+    if origin is None or origin.unit is not method.unit:
+        return False
+    inner, outer = origin.unit.span(origin.node), method.unit.span(method.node)
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
 class Calls(Expressions):
@@ -739,11 +752,36 @@ class Calls(Expressions):
             method = self.find_method(instance.cls, name)
             if method is not None:
                 self.prepare(instance, arguments, node)
-                return self.call_function(method, arguments, keywords, node, instance)
+                result = self.call_function(method, arguments, keywords, node, instance)
+                return self._own_projection(result, method)
         held = instance.attributes.get(BASE_LAYER)
         if held is not None:
             return self.call(held, arguments, keywords, node)
         return self.call_unknown(instance.cls.name, arguments, keywords, node, f"`{instance.cls.name}` defines no forward", instance)
+
+    def _own_projection(self, result: Value, method: Function) -> Value:
+        """The output of a layer that multiplies what it is given by a weight of its own, without the root of its input width.
+
+        A weight that starts with variance 1 is divided by that root, at its product instead of at its start: it is no scale of
+        anything that is done with the output.
+        """
+        if self.may_hold(method):
+            return result
+        return self.distribute((result,), lambda option: self._without_root(option, method) if isinstance(option, Tensor) else option)
+
+    def _without_root(self, tensor: Tensor, method: Function) -> Tensor:
+        content = tensor.content
+        if isinstance(content, Sum):  # with a bias
+            terms = tuple(self._without_root(term, method) for term in content.terms)
+            return tensor.but(content=Sum(terms)) if any(a is not b for a, b in zip(terms, content.terms, strict=True)) else tensor
+        if not isinstance(content, Leaf) or content.kind != "projection" or content.layer is not None or not tensor.factors:
+            return tensor
+        product = self.projections.get(content.key)
+        if product is None:
+            return tensor
+        root = product.size.power(Fraction(-1, 2))
+        kept = tuple(factor for factor in tensor.factors if not (_applied_in(factor, method) and self.facts.equal(factor.value, root)))
+        return tensor.but(factors=kept) if len(kept) < len(tensor.factors) else tensor
 
     def prepare(self, instance: Instance, arguments: Sequence[Value], node: cst.CSTNode | None) -> None:
         """Keras calls `build` with the shape of the first input before the first call."""

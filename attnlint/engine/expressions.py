@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from attnlint.engine.axes import OPEN_CUT
 from attnlint.engine.naming import counts_heads
 from attnlint.engine.shapes import axis_of, materialise, select, with_rank
 from attnlint.engine.state import Engine
+from attnlint.engine.tensors import identity_of
 from attnlint.engine.values import (
     EMPTY_PATH,
     IN_PART,
@@ -33,6 +35,7 @@ from attnlint.engine.values import (
     Instance,
     Items,
     Layer,
+    Leaf,
     Mapping,
     NoneValue,
     Partial,
@@ -45,11 +48,13 @@ from attnlint.engine.values import (
     Text,
     Unknown,
     Value,
+    options_of,
 )
 from attnlint.engine.values import (
     Sequence as SequenceValue,
 )
 
+EACH_PLACE = "each place"  # the name of an index that goes through all sizes of a shape
 MAX_UNROLLED = 16  # items of a known sequence that a comprehension or loop visits one by one
 
 # tests that become a condition, and whether they hold where the condition does
@@ -483,6 +488,11 @@ class Expressions(Engine):
         constructor = isinstance(frame.receiver, Instance) and frame.qualname.endswith(".__init__")
         if constructor and isinstance(node, cst.Name) and isinstance(frame.locals.get(text), (Argument, Unknown)):
             return f"self.{text}"  # a constructor's flag is kept under its own name, and tested again in other methods
+        held = frame.locals.get(text) if isinstance(node, cst.Name) else None
+        if isinstance(held, (Argument, Unknown)) and isinstance(frame.receiver, Instance):
+            kept = next((name for name, value in frame.receiver.attributes.items() if value is held), None)
+            if kept is not None:
+                return f"self.{kept}"  # `causal = self.causal`: a test of either is one condition
         # a local name means something else in every activation
         return text if not self.frame.context else f"{text}\x00{self.frame.context}"
 
@@ -598,12 +608,12 @@ class Expressions(Engine):
 
     def _eval_Subscript(self, node: cst.Subscript) -> Value:
         value = self.evaluate(node.value)
-        match node.value:
-            case cst.Attribute(attr=cst.Name(value="at")) if isinstance(value, Tensor):
-                return value.but(notes=value.notes | {IN_PART})  # `x.at[i].set(y)` is all of x
         return self.distribute((value,), lambda option: self._subscript(option, node))
 
     def _subscript(self, value: Value, node: cst.Subscript) -> Value:
+        match node.value:
+            case cst.Attribute(attr=cst.Name(value="at")) if isinstance(value, Tensor):
+                return value.but(notes=value.notes | {IN_PART})  # `x.at[i].set(y)` is all of x
         elements = node.slice
         if isinstance(value, External):
             if value.name.startswith("builtins.") or value.name.partition(".")[0] in ("typing", "collections", "jaxtyping"):
@@ -659,9 +669,9 @@ class Expressions(Engine):
                 place = axis_of(value.tensor.shape, number)
                 if place is not None:
                     return Scalar(place[1].size, self.origin(node))
-            return Scalar(self.opaque_symbol(node))
+            return self.size_at(value, index) or Scalar(self.opaque_symbol(node))
         if isinstance(value, SequenceValue):
-            return value.item
+            return self.one_of(value, node)
         if isinstance(value, Mapping):
             text = key_text(index)
             if text is not None and text in value.items:
@@ -683,7 +693,7 @@ class Expressions(Engine):
                 return self.member(value, text, f"{value.name}.{text}")
             if value.hint == "tensor" and number is not None:
                 tensor = self.as_tensor(value)
-                return self._select(tensor, 0) if tensor is not None else Unknown("an item")
+                return self.one_apart(self._select(tensor, 0), number) if tensor is not None else Unknown("an item")
             if number is not None:
                 return Argument(f"{value.name}[{number}]", f"{value.key}[{number}]", value.kind, hint=value.hint)
             return Unknown("an item")
@@ -868,15 +878,20 @@ class Expressions(Engine):
         return Mapping(collected, rest[0] if rest else None)
 
     def _comprehension(self, element: cst.BaseExpression, for_in: cst.CompFor, mutable: bool) -> Value:
+        return self.distribute((self.evaluate(for_in.iter),), lambda iterable: self._collected(element, for_in, mutable, iterable))
+
+    def _collected(self, element: cst.BaseExpression, for_in: cst.CompFor, mutable: bool, iterable: Value) -> Value:
         values: list[Value] = []
-        exact = self._iterate(for_in, lambda: values.append(self.evaluate(element)))
+        exact = self._iterate(for_in, lambda: values.append(self.evaluate(element)), iterable)
         if exact:
             return Items(tuple(values), mutable)
+        if len(values) == 1 and not for_in.ifs and (sizes := self._all_sizes(values[0])) is not None:
+            return sizes
         return SequenceValue(values[0] if values else Unknown("an empty comprehension"))
 
-    def _iterate(self, for_in: cst.CompFor, visit: Callable[[], None]) -> bool:
+    def _iterate(self, for_in: cst.CompFor, visit: Callable[[], None], iterable: Value | None = None) -> bool:
         """Run `visit` for every item of a comprehension; False where the items are not known one by one."""
-        iterable = self.evaluate(for_in.iter)
+        iterable = self.evaluate(for_in.iter) if iterable is None else iterable
         items = self.items_of(iterable)
         exact = items is not None and len(items) <= MAX_UNROLLED and not for_in.ifs
         frame = self.frame
@@ -911,6 +926,39 @@ class Expressions(Engine):
 
     def layer_items(self, value: Layer) -> list[Value] | None:
         return None
+
+    def one_of(self, value: SequenceValue, node: cst.CSTNode | None) -> Value:
+        """An item at some place of a sequence all of whose items look alike: a number that is not followed is another one at each place."""
+        item = value.item
+        if isinstance(item, Scalar) and any(symbol.kind == OPAQUE for symbol in item.value.symbols):
+            return Scalar(self.opaque_symbol(node, None if node is not None else self.fresh("an item")))
+        return item
+
+    def one_apart(self, value: Value, place: int) -> Value:
+        """An item of what is handed in, or not followed, apart from its other items: `keys, values = past` are two tensors."""
+        if isinstance(value, Tensor) and isinstance(value.content, Leaf) and value.content.kind in ("argument", "opaque"):
+            return value.but(content=replace(value.content, key=f"{value.content.key}[{place}]"))
+        return value
+
+    def size_at(self, value: ShapeOf, index: Value) -> Scalar | None:
+        """`shape[i]` while all sizes are gone through: what stands for each of them."""
+        symbols = index.value.symbols if isinstance(index, Scalar) else ()
+        if len(symbols) != 1 or symbols[0].name != EACH_PLACE:
+            return None
+        shape = value.tensor.shape
+        symbol = Symbol(f"size of {identity_of(value.tensor)}, {shape.lead}, {len(shape.axes)} at {symbols[0].key}", "a size", OPAQUE)
+        self.each_size[symbol.key] = value
+        return Scalar(Monomial.of(symbol))
+
+    def _all_sizes(self, value: Value) -> Value | None:
+        """The shape of which a comprehension collects every size, as it is known before the program runs or when it does."""
+        found = [
+            (path, self.each_size.get(option.value.symbols[0].key))
+            for path, option in options_of(value)
+            if isinstance(option, Scalar) and len(option.value.symbols) == 1
+        ]
+        shapes = [(path, shape) for path, shape in found if shape is not None]
+        return self.choose(shapes) if len(shapes) == len(options_of(value)) else None
 
     def item_of(self, value: Value) -> Value:
         """One item that stands for all of an iterable."""

@@ -10,7 +10,7 @@ import libcst as cst
 
 from attnlint.engine.naming import counts_heads
 from attnlint.engine.powers import called
-from attnlint.engine.tensors import is_weight, others_of
+from attnlint.engine.tensors import SQUASHED, is_weight, others_of
 from attnlint.engine.values import ClassValue, Factor, Leaf, Sum, Tensor, condition_text
 
 if TYPE_CHECKING:
@@ -20,9 +20,11 @@ _SCALE_COMMENT = re.compile(
     r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|"
     r"(not|n't|never) (us|appl|need|hav)\w*[^\n]{0,30}\bscal|"
     r"scal\w* (is |are |was |already |has )?(been )?(fold|absorb|merg|bak|includ|appl|init|done|learn)\w*"
-    r"|already (scal|carr|appl)|fold(s|ed)?\b[^\n]*(scal|sqrt|init)|absorb\w*[^\n]*(scal|sqrt))",
+    r"|already (scal|carr|appl)|fold(s|ed)?\b[^\n]*(scal|sqrt|init)|absorb\w*[^\n]*(scal|sqrt)|takes? over\b[^\n]*scal)",
     re.I,
 )
+# a scale that stands there commented out: `# Q /= np.sqrt(self.d_k)`, `# scores = scores / math.sqrt(d)`
+_COMMENTED_OUT = re.compile(r"^\s*#\s*[\w.]+\s*([/*]=|=\s*[\w.]+\s*[/*])\s*[^\n]*(sqrt\(|\*\*\s*\(?-?0?\.5|\bscal\w*\b)", re.I | re.M)
 _SWITCH = re.compile(r"^(self\.|config\.|\w+\.)*\w*(scale|scaling|scaled|normali[sz]e)\w*$", re.I)
 _ONE = re.compile(r"scal\w* == 1(\.0*)?$", re.I)
 _SIZE = r"(?![\w.]*layer)[A-Za-z_][\w.]*"  # the root of a number of layers is a rule of depth
@@ -42,6 +44,15 @@ _CUTS = {"split", "chunk", "unbind", "tensor_split", "array_split", "split_with_
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
 _INIT_WORD = re.compile(r"normal|uniform|init|std", re.I)
+
+
+def non_local(site: AttentionSite, query: Tensor, key: Tensor) -> bool:
+    """Whether query and key are convolutions of a feature map, without heads: such blocks leave the product as it is, or average it."""
+    heads = site.splits_heads or any(map(counts_heads, site.record.names_in_scope))
+    return _conv(query) and _conv(key) and not heads
+
+
+BILINEAR = "the keys are the input itself, unprojected, of which the query is a projection: a bilinear score"
 
 
 def initialiser_holds_root(text: str) -> bool:
@@ -104,10 +115,13 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     among = isinstance(asked, Leaf) and isinstance(held, Leaf) and asked.key == held.key and whole_key and not _is_piece(query)
     if among and isinstance(given, Leaf) and given.kind in ("argument", "array", "constant"):
         return "one tensor is compared with itself, and what is read is given: a memory"
+    if isinstance(held, Leaf) and held.kind == "argument" and _made_of(query, held.key):
+        return BILINEAR
+    if SQUASHED in key.notes:
+        return "the keys pass through tanh, as in additive attention"
     if any(placed.factor.written_one for placed in site.factors):
         return "a factor of 1 is written out"
-    heads = site.splits_heads or any(map(counts_heads, record.names_in_scope))
-    if _conv(query) and _conv(key) and not heads:  # non-local blocks have no heads
+    if non_local(site, query, key):
         return "convolutions over a feature map, as in non-local blocks"
     text = record.scope.text
     function = record.function
@@ -115,6 +129,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         body = function.unit.code(function.node)
         if _SCALE_COMMENT.search(body):
             return "a comment says so"
+        if _left_out(body):
+            return "a scale stands there, commented out"
     owner = record.owner
     if owner is not None and _SCALE_COMMENT.search(_with_comments(owner)):
         return "a comment says so"
@@ -130,6 +146,28 @@ def _with_comments(owner: ClassValue) -> str:
     """The text of a class, with the comments right above it."""
     above = _comments_above(owner.unit.scope.lines[: owner.unit.span(owner.node).start.row - 1])
     return "\n".join((*above, owner.unit.code(owner.node)))
+
+
+def _left_out(text: str) -> bool:
+    """Whether a scale is commented out, and no comment above it says that it is applied elsewhere."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if _COMMENTED_OUT.search(line):
+            above = lines[number - 1].strip() if number else ""
+            return _COMMENTED_OUT.search(above) is not None or not (above.startswith("#") and _SCALE_WORD.search(above))
+    return False
+
+
+def _made_of(tensor: Tensor, key: str) -> bool:
+    """Whether a tensor is a projection of the leaf of that key."""
+    content = tensor.content
+    for _ in range(4):
+        if not isinstance(content, Leaf) or content.source is None:
+            return False
+        content = content.source.content
+        if isinstance(content, Leaf) and content.key == key:
+            return True
+    return False
 
 
 def _is_piece(tensor: Tensor) -> bool:

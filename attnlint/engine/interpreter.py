@@ -13,6 +13,7 @@ from attnlint.engine import arithmetic, layers, shapes, tensors
 from attnlint.engine.algebra import CONFIG, Monomial
 from attnlint.engine.calls import BASE_LAYER, made_for_call
 from attnlint.engine.expressions import key_text
+from attnlint.engine.naming import counts_heads
 from attnlint.engine.operations import Call, Op, bind
 from attnlint.engine.sites import SiteRecord
 from attnlint.engine.state import Frame
@@ -47,6 +48,7 @@ from attnlint.engine.values import (
     Unknown,
     Value,
     Weights,
+    options_of,
 )
 from attnlint.engine.values import (
     Sequence as SequenceValue,
@@ -311,12 +313,16 @@ class Interpreter(Statements):
         if behaviour is None:
             return self.opaque_tensor(f"the layer {layer.class_name} is not followed", node=node)
         names = list(keywords)
-        return self.distribute(
-            [*arguments, *(keywords[name] for name in names)],
-            lambda *chosen: behaviour(
-                self, layer, list(chosen[: len(arguments)]), dict(zip(names, chosen[len(arguments) :], strict=True)), node
-            ),
-        )
+        before, self.paths_disagree = self.paths_disagree, any(layers.disagree(self, value) for value in arguments[:1])
+        try:
+            return self.distribute(
+                [*arguments, *(keywords[name] for name in names)],
+                lambda *chosen: behaviour(
+                    self, layer, list(chosen[: len(arguments)]), dict(zip(names, chosen[len(arguments) :], strict=True)), node
+                ),
+            )
+        finally:
+            self.paths_disagree = before
 
     def check_merge(self, tensor: Tensor) -> None:
         """A scrambled merge of the output is a matter of the site whose output it is."""
@@ -347,6 +353,8 @@ class Interpreter(Statements):
             if any(isinstance(value, Argument) for value in everything):
                 return Argument(f"{name}(…)", f"call:{self.fresh(name)}", "opaque", reason=reason)
             return Unknown(reason)
+        if name.endswith("Parameter") and operands:
+            return self._parameter(operands[0], node)  # a framework's own kind of parameter
         if _ROTARY.search(name) or name in _CACHE_UPDATE:
             # rotary embeddings and caches hand their tensors back, turned or lengthened
             notes = {"handed back"} if name in _CACHE_UPDATE else set()
@@ -371,8 +379,10 @@ class Interpreter(Statements):
         interface = self._interface(name, arguments, keywords, node)
         if interface is not None:
             return interface
-        if main is not None and len(operands) <= 2 and isinstance(main.content, (Weights, Output)):
+        if main is not None and len(operands) <= 2 and isinstance(main.content, Weights):
             return tensors.then(self, main, node)
+        if main is not None and len(operands) <= 2 and isinstance(main.content, Output):
+            return tensors.then(self, main, node, shape=shapes.unknown(self.fresh(name)))  # it may have merged the heads
         return self.opaque_tensor(reason, name=None, node=node)
 
     def _softmax_by_name(self, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -415,7 +425,29 @@ class Interpreter(Statements):
             if isinstance(node, cst.Call)
             else None
         )
-        return self._kernel_by_signature(name, {**named, "scale": keywords[scale_name]}, scale_node, node)
+        split = self._split_by_callee(named, keywords, node)
+        return self._kernel_by_signature(name, {**split, "scale": keywords[scale_name]}, scale_node, node) if split is not None else None
+
+    def _split_by_callee(self, named: dict[str, Value], keywords: dict[str, Value], node: cst.CSTNode) -> dict[str, Value] | None:
+        """Operands as a kernel sees them that is told the number of heads: one whose heads are not split yet is split there.
+
+        None where it is not known whether they are.
+        """
+        heads = next((value for key, value in keywords.items() if counts_heads(key)), None)
+        if heads is None:
+            return named
+        fewer = next((value for key, value in keywords.items() if "kv" in key and "head" in key), heads)
+        split: dict[str, Value] = {}
+        for role, value in named.items():
+            ranks = {option.shape.rank for _, option in options_of(value) if isinstance(option, Tensor)}
+            if not ranks or ranks == {4}:
+                split[role] = value
+            elif ranks == {3}:
+                sizes = Items((heads if role == "query" else fewer, Scalar(Monomial.number(-1))))
+                split[role] = self.call_operation("torch.unflatten", [value, Scalar(Monomial.number(-1)), sizes], {}, node)
+            else:
+                return None
+        return split
 
     def _operands_by_name(self, arguments: Sequence[Value], node: cst.CSTNode) -> dict[str, Value]:
         """Positional arguments that are called q, k and v where they are handed on."""

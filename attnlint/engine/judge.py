@@ -35,7 +35,8 @@ from attnlint.engine.values import (
 
 QUERY_NAME = re.compile(r"(^|_)(q|qs|qh|wq|xq|query|queries|quer\w*|theta|q\w{0,3}|\w*_q|\w*query\w*)$", re.I)
 KEY_NAME = re.compile(r"(^|_)(k|ks|kh|wk|xk|key|keys|phi|k\w{0,3}|\w*_k|\w*key\w*)$", re.I)
-ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha|transformer", re.I)
+VALUE_NAME = re.compile(r"^(v|vs|vh|values?|v_\w|\w+_values?)$", re.I)
+ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha", re.I)
 
 # norms that leave each feature with variance 1, where an L2 norm leaves 1 / d
 UNIT_VARIANCE = re.compile(r"layer_?norm|rms|root mean square|standardize", re.I)
@@ -193,12 +194,19 @@ def _is_attention(record: SiteRecord, product: Product) -> bool:
         return False
     if record.kernel is not None:
         return True
-    if product.size.is_one:
+    if product.size.is_one or _of_keys_and_values(record, product):
         return False
     named = names_say_attention(record, product)
     if record.value is not None:
         return True
     return named
+
+
+def _of_keys_and_values(record: SiteRecord, product: Product) -> bool:
+    """Efficient attention: keys and values are multiplied first, and the query, a softmax of its own, picks from what that gives."""
+    left, right = product.left.name or "", product.right.name or ""
+    summed_up = (KEY_NAME.search(left) and VALUE_NAME.search(right)) or (VALUE_NAME.search(left) and KEY_NAME.search(right))
+    return bool(summed_up) and (record.value is None or QUERY_NAME.search(record.value.name or "") is not None)
 
 
 def names_say_attention(record: SiteRecord, product: Product) -> bool:
@@ -479,9 +487,12 @@ def _absorbed(site: AttentionSite, q: Operand, k: Operand) -> bool:
     if given.key != held.key:
         return _values_of_latent(site, held, given)
     before = asked.source
-    if before is None or site.scale is None or not isinstance(before.content, Leaf) or before.content.kind != "projection":
+    if before is None or site.scale is None or not isinstance(before.content, Leaf):
         return False
     axes = before.shape.axes
+    heads = 4  # axes of a query whose heads are split; an input that is handed in without them had no keys to be multiplied with before
+    if before.content.kind not in ("projection", "opaque") and not (before.content.kind == "argument" and len(axes) >= heads):
+        return False
     return bool(axes) and site.facts.equal(site.scale, axes[-1].size.power(-HALF))
 
 
@@ -664,6 +675,9 @@ def _numeric(site: AttentionSite) -> None:
             return
         if _constant_for_heads(site, ratio, net) and all(p.factor.value.is_number for p in site.factors):
             literal = _literal_factor(site)
+            if literal is not None and _tried_out(site, literal):
+                _set(site, "intended", f"arrays that a kernel is tried out with, and a number for its scale: {net}")
+                return
             if literal is not None:
                 _fault(site, "constant-scale", literal)
                 return
@@ -671,6 +685,14 @@ def _numeric(site: AttentionSite) -> None:
             _fault(site, "wrong-dim-scale")
             return
     _set(site, "intended", f"d_k^-1/2 with a further constant factor {ratio}")
+
+
+def _tried_out(site: AttentionSite, literal: PlacedFactor) -> bool:
+    """Whether a kernel is given arrays that no layer made, and a plain number: a demonstration, for which any number does."""
+    given = site.record.kernel is not None and site.query is not None and site.key is not None
+    made = literal.factor.definition
+    plain = made is not None and isinstance(made.node, (cst.Float, cst.Integer))  # `128**-0.5` is the root of a size
+    return given and plain and {_leaf_kind(side) for side in (site.query, site.key) if side is not None} == {"array"}
 
 
 def _all_heads(site: AttentionSite, d: float, net: Monomial) -> bool:
@@ -783,9 +805,15 @@ def _missing(site: AttentionSite, q: Operand, k: Operand, reasons: list[str]) ->
             if _is_root_of(site, factor.value):
                 _fault(site, "scale-after-softmax", PlacedFactor(factor, "weights"))
                 return
+    if any(_undoes_average(site, factor.value) for factor, _ in record.after):
+        _set(site, "intended", "the output is multiplied by the root of a number of values, as in ConvS2S, which scales no logits")
+        return
     meant = intent.meant(site, q.main, k.main, kinds)
     if meant is not None:
         _set(site, "intended", meant)
+        return
+    if set(kinds) == {"array"} and _is_tried_by_main(record):
+        _set(site, "unknown", "no scale is applied here, and the arrays that the file tries it with may stand for a scaled query")
         return
     if set(kinds) <= {"array", "projection"}:
         _fault(site, "missing-scale")
@@ -797,6 +825,20 @@ def _missing(site: AttentionSite, q: Operand, k: Operand, reasons: list[str]) ->
         _fault(site, "missing-scale")
         return
     _set(site, "unknown", "no scale is applied here; query and key are arguments, so it may be left to the caller")
+
+
+def _undoes_average(site: AttentionSite, value: Monomial) -> bool:
+    """Whether an output is multiplied by the root of some length, in numbers or as the axis of a tensor."""
+    value = site.facts.normalise(value)
+    return bool(value.powers) and all(exponent == HALF and symbol.kind in (AXIS, OPAQUE) for symbol, exponent in value.powers)
+
+
+_MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
+
+
+def _is_tried_by_main(record: SiteRecord) -> bool:
+    """Whether a function is called under `if __name__ == "__main__"`: a trial of what others import."""
+    return bool(record.call_sites) and any(truth and _MAIN.search(condition_text(text)) for text, truth in record.path)
 
 
 def _split_here(site: AttentionSite) -> bool:
@@ -811,9 +853,9 @@ def _split_here(site: AttentionSite) -> bool:
 
 
 def _is_root_of(site: AttentionSite, value: Monomial) -> bool:
-    """d_k^±1/2, or the root of any size: a scale that came too late."""
+    """d_k^-1/2, or the root of any size below the line: a scale that came too late. What grows is none: ConvS2S undoes an average."""
     value = site.facts.normalise(value)
-    return any(abs(exponent) == HALF for _, exponent in value.powers) or (
+    return any(exponent == -HALF for _, exponent in value.powers) or (
         site.contraction is not None
         and site.facts.normalise(site.contraction).is_number
         and value.is_number
@@ -852,13 +894,16 @@ def _faulty(site: AttentionSite) -> None:
     if power is not None:
         if power > 0:
             _fault(site, "inverted-scale")
+        elif power == -1 and intent.non_local(site, operand_of(site.query).main, operand_of(site.key).main):  # type: ignore[arg-type]
+            _set(site, "intended", "convolutions over a feature map, whose product is averaged")
         else:
             _fault(site, "unrooted-scale")
         return
     if net.is_number:
         literal = _literal_factor(site)
         if _constant_for_heads(site, ratio, net):
-            _fault(site, "constant-scale", literal)
+            width = literal is None and site.scale.powers  # an axis, which is a number here
+            _fault(site, "wrong-dim-scale" if width else "constant-scale", literal)
         else:
             _set(site, "intended", f"a constant factor {net}")
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from attnlint.engine import layers_keras, shapes, tensors
-from attnlint.engine.algebra import AXIS, SUM, Monomial, Symbol
-from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, NoneValue, Scalar, Tensor, Text, Unknown, Value
+from attnlint.engine.algebra import AXIS, CONFIG, PARAMETER, SUM, Monomial, Symbol
+from attnlint.engine.values import NONE, Argument, Items, Layer, Leaf, Mapping, NoneValue, Scalar, Tensor, Text, Unknown, Value, options_of
 from attnlint.engine.values import Sequence as SequenceValue
 
 if TYPE_CHECKING:
@@ -35,8 +35,23 @@ def _input(engine: Interpreter, arguments: Sequence[Value], keywords: dict[str, 
 
 def _learn_width(engine: Interpreter, size: Monomial, width: Monomial) -> None:
     """The features of what a layer is given are as many as it takes. Parts of unknown sizes, joined, say nothing about a setting."""
-    if not any(symbol.kind == SUM and shapes.vague(Monomial.of(symbol)) for symbol in engine.facts.normalise(size).symbols):
-        engine.facts.learn(size, width)
+    symbols = engine.facts.normalise(size).symbols
+    if any(symbol.kind == SUM and shapes.vague(Monomial.of(symbol)) for symbol in symbols):
+        return
+    if engine.paths_disagree and all(symbol.kind in (PARAMETER, CONFIG) for symbol in symbols):
+        return
+    engine.facts.learn(size, width)
+
+
+def disagree(engine: Interpreter, value: Value) -> bool:
+    """Whether a layer is given different settings' worth of features on different paths: on one of them its width is something else."""
+    widths = [
+        engine.facts.normalise(option.shape.axes[-1].size)
+        for _, option in options_of(value)
+        if isinstance(option, Tensor) and option.shape.axes
+    ]
+    settled = [width for width in widths if width.powers and all(symbol.kind in (PARAMETER, CONFIG) for symbol in width.symbols)]
+    return any(not width.equals(settled[0]) for width in settled[1:])
 
 
 def linear(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -69,12 +84,16 @@ def linear(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: 
         size = scalar.value if scalar is not None else Monomial.of(Symbol(f"{layer.key}.out{i}", f"{layer.name}'s output", AXIS))
         outputs.append(shapes.sized(size, f"{key}.{i}"))
     leaf = Leaf("projection", key, source=tensor, layer=layer)
-    return Tensor(
+    projected = Tensor(
         shapes.Shape((*kept, *outputs), shape.lead),
         leaf,
         history=(*tensors.one(engine.origin(node)),),
         dtype=tensor.dtype if tensor.dtype == "half" else None,
     )
+    activation = layer.settings.get("activation")
+    if isinstance(activation, Text) and activation.value == "tanh":
+        return tensors.nonlinear(engine, projected, activation.value, node)
+    return projected
 
 
 def conv(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:

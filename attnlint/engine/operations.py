@@ -17,6 +17,7 @@ import libcst as cst
 from attnlint.engine import arithmetic, equations, polarity, scrambles, shapes, tensors
 from attnlint.engine.algebra import AXIS, CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.engine.expressions import exponent_of, whole_number
+from attnlint.engine.powers import called
 from attnlint.engine.values import (
     NONE,
     Argument,
@@ -1429,6 +1430,15 @@ def orthogonalised(engine: Interpreter, call: Call) -> Value:
     kind = tensor.content.kind if isinstance(tensor.content, Leaf) else "opaque"
     columns = tensor.but(content=Leaf(kind, engine.fresh("columns"), "a factor of a matrix", source=tensor), factors=())
     return Items((columns, columns))
+
+
+def scatter(engine: Interpreter, call: Call) -> Value:
+    """Writes at chosen places; where the largest weights are chosen, what it writes into is a mask that the weights themselves make."""
+    tensor, index = call.tensor(), call.values.get("index")
+    chosen = isinstance(index, Tensor) and any(
+        isinstance(origin.node, cst.Call) and called(origin.node) in ("topk", "sort", "argsort", "argmax") for origin in index.history
+    )
+    return tensors.then(engine, tensor, call.node, notes=tensor.notes | {arithmetic.PRUNED} if chosen else tensor.notes)
 
 
 def one_hot(engine: Interpreter, call: Call) -> Value:

@@ -85,11 +85,24 @@ class Project:
             bases = [top, *self._open, *(base for base in _parents(directory) if base in self._near), directory]
         parts = [part for part in target.module.split(".") if part]
         for base in dict.fromkeys(bases):
+            package = self._file(os.path.join(base, *parts))
             if target.attribute is not None and (found := self._file(os.path.join(base, *parts, target.attribute))):
+                if package is not None and self._binds(package, importer, target.attribute):
+                    return package, target.attribute  # a function that is called as its file is
                 return found, None
-            if found := self._file(os.path.join(base, *parts)):
-                return found, target.attribute
+            if package is not None:
+                return package, target.attribute
         return None
+
+    def _binds(self, package: str, importer: str, name: str) -> bool:
+        """Whether a package itself binds a name that one of its files has, too; to the package's own imports it is the file."""
+        if os.path.abspath(importer) == package or not self.may_bind(package, name):
+            return False
+        scope = self.module_at(package)
+        target = scope.imports.get(name) if scope is not None else None
+        if target is None:
+            return scope is not None and name in scope.bound
+        return target.module.rpartition(".")[2] == name  # `from .attend import attend`; `from . import attend` is the file
 
     def top_of(self, directory: str) -> str:
         """The directory that holds the outermost package around `directory`."""

@@ -32,7 +32,7 @@ def prove_scramble(match: Match, facts: Facts) -> Scramble | None:
     source += [piece for _, piece in match.right]
     before, after = _text([piece.size for piece in source]), _text([piece.size for _, piece in target])
     if _torn([piece.axis for _, piece in target]):
-        return Scramble("split", before, after)
+        return None if _groups(target) else Scramble("split", before, after)
     if _torn([goal for goal, _ in sorted(target, key=lambda item: item[1].atom)]):
         return Scramble("merge", after, before)
     return None
@@ -120,6 +120,20 @@ def _take(pieces: list[Piece], wanted: Monomial, facts: Facts) -> Piece | None:
         if divides(piece.size, wanted, facts):
             return pieces.pop(index)
     return None
+
+
+def _groups(target: Sequence[tuple[int, Piece]]) -> bool:
+    """Whether neighbouring positions are made one: the front of an axis stays where it is, its rest joins the features, in the last axis.
+
+    Queries and keys that are grouped alike are compared feature by feature all the same.
+    """
+    last = target[-1][0]
+    inside = [piece for goal, piece in target if goal == last]
+    moved = [piece for piece in inside if any(other.axis == piece.axis and goal < last for goal, other in target)]
+    order = [piece.axis for _, piece in target]
+    return len(inside) > len(moved) > 0 and all(
+        order[: order.index(piece.axis) + 1] == sorted(order[: order.index(piece.axis) + 1]) for piece in moved
+    )
 
 
 def _torn(owners: Sequence[int]) -> bool:

@@ -27,6 +27,7 @@ from attnlint.engine.values import (
     Product,
     Rest,
     Scalar,
+    ShapeOf,
     Sum,
     Tensor,
     Text,
@@ -112,6 +113,8 @@ class Engine:
         self.module_frame: Frame | None = None
         self.counter = 0
         self.in_loop = False
+        self.paths_disagree = False  # a layer is given another width on each path, of which one at least is none of its own
+        self.each_size: dict[str, ShapeOf] = {}  # symbols that stand for every size of a shape
         self.globals: dict[tuple[str, str], Value] = {}
         self.resolving: set[tuple[str, str]] = set()
         self.numbers: dict[int, int] = {}  # of nodes, by their `id`

@@ -254,9 +254,9 @@ class Statements(Calls):
             return [value, *(Unknown("what a kernel returns beside its output") for _ in range(count - 1))]
         if isinstance(value, Tensor):
             found = self.item_of(value)
-            return [found for _ in range(count)]
+            return [self.one_apart(found, place) for place in range(count)]
         if isinstance(value, SequenceValue):
-            return [value.item for _ in range(count)]
+            return [self.one_of(value, None) for _ in range(count)]
         if isinstance(value, Layer):
             items = self.layer_items(value) or []
             return [*items[:count], *(Unknown("an item of a layer list") for _ in range(count - len(items)))]

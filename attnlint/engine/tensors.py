@@ -424,6 +424,8 @@ def sum_note(engine: Engine, size: Monomial) -> str:
 
 # --- non-linear functions, norms and roots
 
+SQUASHED = "squashed"  # the note of features that went through tanh
+
 
 def nonlinear(engine: Engine, tensor: Tensor, name: str, node: cst.CSTNode | None) -> Tensor:
     """An element-wise function. On logits it is remembered; on a query or key it makes new features."""
@@ -437,6 +439,8 @@ def nonlinear(engine: Engine, tensor: Tensor, name: str, node: cst.CSTNode | Non
         return then(engine, tensor, node)
     if isinstance(content, Leaf) and content.kind == "constant":
         return then(engine, tensor, node)
+    if name == "tanh":
+        notes |= {SQUASHED}
     kind = content.kind if isinstance(content, Leaf) else "opaque"
     leaf = Leaf(kind, engine.fresh(name), f"{name} of a tensor" if kind == "opaque" else None, source=tensor)
     return Tensor(

@@ -264,7 +264,6 @@ METHODS: dict[str, Op] = {
             "requires_grad",
             "index_fill",
             "index_copy",
-            "scatter",
             "bernoulli",
             "trunc_normal",
             "index_add",
@@ -314,7 +313,8 @@ METHODS: dict[str, Op] = {
     "min": op(o.reduce_max, "input dim keepdim", pair=True),
     "unfold": op(o.gather, "input dim size step"),
     "index_fill": op(o.identity),
-    "scatter": op(o.identity),
+    "scatter": op(o.scatter, "input dim index src"),
+    "scatter_": op(o.scatter, "input dim index src"),
     "any": op(o.boolean),
     "all": op(o.boolean),
 }

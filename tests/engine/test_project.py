@@ -55,3 +55,35 @@ def test_a_file_that_does_not_name_what_is_looked_for_is_not_laid_out(tmp_path, 
     assert [site.verdict for site in result.sites] == ["correct"]
     assert read == ["model.py", "shapes.py", "there.py"]
     assert [path.rpartition("/")[2] for path in result.dependencies] == ["others.py", "shapes.py", "there.py"]
+
+
+KERNELS = {
+    "kernels/__init__.py": "from .attention import attention\n",
+    "kernels/attention.py": "import torch\n\n\ndef attention(q, k, v):\n"
+    "    return torch.softmax(q @ k.mT * q.shape[-1] ** POWER, dim=-1) @ v\n",
+    "kernels/plain/__init__.py": "from . import attention\n",
+    "kernels/plain/attention.py": "POWER = -1\n",
+}
+MODEL_OF_KERNELS = """
+import torch
+from kernels import attention
+from kernels.plain import attention as module
+
+
+def layer(x, q, k, v):
+    return attention(q(x), k(x), v(x))
+
+
+def other(q, k, v):
+    return torch.softmax(q @ k.mT * q.shape[-1] ** module.POWER, dim=-1) @ v
+"""
+
+
+@pytest.mark.parametrize(("power", "verdict"), [("-0.5", "correct"), ("0.5", "faulty")])
+def test_a_function_is_found_that_is_called_as_its_file_is(tmp_path, power, verdict):
+    for name, text in KERNELS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text.replace("POWER, dim", f"({power}), dim"))
+    (tmp_path / "model.py").write_text(MODEL_OF_KERNELS)
+    found = {site.qualname: site.verdict for site in lint_text(MODEL_OF_KERNELS, str(tmp_path / "model.py")).sites}
+    assert found == {"attention": verdict, "layer": verdict, "other": "faulty"}
