@@ -113,8 +113,8 @@ def _of_rows(record: SiteRecord, mask: Mask) -> bool:
 
 
 def _repairs(mask: Mask) -> bool:
-    """A mask of what is NaN or infinite: it takes accidents away, and hides no key."""
-    return isinstance(mask.mask, Tensor) and BROKEN in mask.mask.notes
+    """A mask of what is NaN or infinite takes accidents away, a random one drops logits: neither hides keys."""
+    return isinstance(mask.mask, Tensor) and bool(mask.mask.notes & (RANDOM | {BROKEN}))
 
 
 def _has_mask_term(logits: Tensor) -> bool:

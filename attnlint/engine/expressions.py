@@ -820,7 +820,8 @@ class Expressions(Engine):
                     result.append(self._sliced(axis, part, node, OPEN_CUT if least and position == rank else "slice"))
                 continue
             index = self.evaluate(part.value)
-            if isinstance(index, (Tensor, SequenceValue, Items, Unknown)) and not isinstance(index, Scalar):
+            handed = isinstance(index, Argument) and index.hint == "tensor"
+            if handed or isinstance(index, (Tensor, SequenceValue, Items, Unknown)):
                 size = Monomial.of(Symbol(self.fresh("index"), "index", AXIS))
                 result.append(Axis((Atom(size, self.fresh("index")),)))
         result.extend(axes[position:])
