@@ -40,7 +40,6 @@ UNFIXED = {
     "tensorflow/wrongdim_sizes_before_and_while_it_runs": "the function that scales has no name for the size of a head",
     "torch/missing_where_a_subclass_leaves_it_out": "the function that forms the product is right for the base class",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
-    "torch/missing_where_one_of_several_flags_is_forgotten": "a factor at the product would scale the other path twice",
 }
 
 
