@@ -224,7 +224,16 @@ def is_instance(engine: Interpreter, call: Call) -> Value:
         return Bool(False)
     if isinstance(value, NoneValue):
         return Bool(False)
+    if isinstance(value, Items) and (asked := _builtin_classes(classes)):
+        return Bool(("builtins.list" if value.mutable else "builtins.tuple") in asked)
     return Unknown("a condition")
+
+
+def _builtin_classes(classes: Value | None) -> set[str]:
+    """`list`, or `(list, tuple)`, by their names; nothing where another class is among them."""
+    found = classes.items if isinstance(classes, Items) else (classes,)
+    names = {one.name for one in found if isinstance(one, External) and one.name.startswith("builtins.")}
+    return names if len(names) == len(found) else set()
 
 
 def condition(engine: Interpreter, call: Call) -> Value:

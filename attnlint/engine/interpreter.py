@@ -14,7 +14,7 @@ from attnlint.engine.algebra import CONFIG, Monomial
 from attnlint.engine.calls import BASE_LAYER, made_for_call
 from attnlint.engine.expressions import key_text
 from attnlint.engine.naming import counts_heads
-from attnlint.engine.operations import Call, Op, bind
+from attnlint.engine.operations import Call, Op, bind, passthrough_argument
 from attnlint.engine.sites import SiteRecord
 from attnlint.engine.state import Frame
 from attnlint.engine.statements import Statements
@@ -25,6 +25,7 @@ from attnlint.engine.values import (
     Argument,
     Bool,
     Bound,
+    BoundMethod,
     Choice,
     ClassValue,
     Exponential,
@@ -199,6 +200,8 @@ class Interpreter(Statements):
             return NONE
         if isinstance(receiver, Instance):
             row = REGISTRY.module_methods.get(name)
+            if name in ("get_buffer", "get_parameter", "get_submodule") and arguments and isinstance(arguments[0], Text):
+                return self.instance_attribute(receiver, arguments[0].value, node)
             if row is not None:
                 return self._operate(name, row, [receiver, *arguments], keywords, node, receiver_node)
             return self.call_unknown(name, arguments, keywords, node, f"`{name}` is not defined in the linted tree", receiver)
@@ -271,6 +274,10 @@ class Interpreter(Statements):
         return Bound(value, name)
 
     def _layer_method(self, receiver: Layer, name: str, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
+        row = REGISTRY.module_methods.get(name)
+        initialised = name == "apply" and arguments and isinstance(arguments[0], (Function, BoundMethod))
+        if row is not None and row.meaning is passthrough_argument and (name != "apply" or initialised):
+            return receiver  # `nn.Linear(d, d).to(device)`
         if name in ("forward", "__call__", "call", "apply"):
             return self.call_layer(receiver, arguments, keywords, node)
         items = receiver.settings.get("items")

@@ -1243,6 +1243,18 @@ def rearrange(engine: Interpreter, call: Call) -> Value:
     return result if size is None else result.but(notes=result.notes | {tensors.sum_note(engine, size)})
 
 
+def rearrange_many(engine: Interpreter, call: Call) -> Value:
+    """The same arrangement of several tensors, one by one."""
+    parts = engine.items_of(call.values.get("input") or Unknown("nothing"))
+    if not parts:
+        return engine.opaque_tensor("tensors that are arranged alike", node=call.node)
+
+    def one(part: Value) -> Value:
+        return engine.distribute((part,), lambda option: rearrange(engine, replace_value(call, "input", option)))
+
+    return Items(tuple(one(part) for part in parts))
+
+
 def _summed_size(pattern: str, sizes: dict[str, Monomial], reduction: Value | None) -> Monomial | None:
     """How many items an einops sum adds up, where the sizes of all the axes that it drops are given."""
     if not isinstance(reduction, Text) or reduction.value != "sum":

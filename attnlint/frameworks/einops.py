@@ -13,9 +13,14 @@ FUNCTIONS: dict[str, Op] = {
     "einsum": op(o.einsum, "*operands", words=True),
 }
 
+# the extension of the same name
+MANY: dict[str, Op] = {
+    f"{kind}_many": op(o.rearrange_many, "input pattern reduction", kind=kind) for kind in ("rearrange", "reduce", "repeat")
+}
+
 TABLE = Table(
     name="einops",
-    roots={"einops": FUNCTIONS, "einops.einops": FUNCTIONS},
+    roots={"einops": FUNCTIONS, "einops.einops": FUNCTIONS, "einops_exts": MANY},
     layers={
         f"einops.layers.{name}": {"Rearrange": layer("rearrange", "pattern"), "Reduce": layer("opaque")}
         for name in ("torch", "tensorflow", "keras", "flax", "paddle")

@@ -335,19 +335,17 @@ MODULE_METHODS: dict[str, Op] = {
     "add_module": op(o.register_module, "receiver name other"),
     "register_module": op(o.register_module, "receiver name other"),
     **{
+        name: op(o.passthrough_argument)  # the module itself
+        for name in ("apply", "train", "eval", "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_")
+    },
+    **{
         name: op(o.nothing)
         for name in (
-            "apply",
-            "train",
-            "eval",
-            "to",
-            "cuda",
-            "cpu",
-            "half",
-            "float",
-            "requires_grad_",
             "parameters",
             "named_parameters",
+            "get_buffer",
+            "get_parameter",
+            "get_submodule",
             "modules",
             "children",
             "register_forward_hook",
