@@ -1255,6 +1255,41 @@ def rearrange_many(engine: Interpreter, call: Call) -> Value:
     return Items(tuple(one(part) for part in parts))
 
 
+def pack(engine: Interpreter, call: Call) -> Value:
+    """einops.pack: the axes of a tensor that `*` stands for become one, those of several tensors are joined; beside it, their sizes."""
+    parts, pattern = engine.items_of(call.values.get("input") or Unknown("nothing")), call.values.get("pattern")
+    if not parts or not isinstance(pattern, Text):
+        return Items((engine.opaque_tensor("tensors that are packed", node=call.node), Unknown("the packed sizes")))
+    front, _, back = pattern.value.partition("*")
+    before, behind = len(front.split()), len(back.split())
+    if len(parts) > 1:
+        joined = engine.call_operation("torch.cat", [Items(tuple(parts)), Scalar(Monomial.number(before))], {}, call.node)
+        return Items((joined, Unknown("the packed sizes")))
+
+    def packed(part: Value) -> Value:
+        tensor = engine.as_tensor(part, call.node)
+        if tensor is None:
+            return engine.opaque_tensor("tensors that are packed", node=call.node)
+        shape = shapes.materialise(tensor.shape, behind)
+        inner = shape.axes[before : len(shape.axes) - behind]
+        if len(shape.axes) < before + behind or (shape.lead is not None and (before or inner)):
+            return _reshaped(engine, tensor, None, call)
+        key = engine.fresh("packed")
+        size = shapes.product(axis.size for axis in inner) if shape.lead is None else Monomial.of(Symbol(key, key, AXIS))
+        whole = inner[0] if len(inner) == 1 else shapes.sized(size, key)
+        return _reshaped(engine, tensor, shapes.Shape((*shape.axes[:before], whole, *shape.axes[len(shape.axes) - behind :])), call)
+
+    return Items((engine.distribute((parts[0],), packed), Unknown("the packed sizes")))
+
+
+def unpack(engine: Interpreter, call: Call) -> Value:
+    """einops.unpack: what was packed, with the axes behind `*` as they are and others in front of them."""
+    tensor, pattern = call.tensor(), call.values.get("pattern")
+    back = len(pattern.value.partition("*")[2].split()) if isinstance(pattern, Text) else 0
+    kept = tensor.shape.axes[len(tensor.shape.axes) - back :] if 0 < back <= len(tensor.shape.axes) else ()
+    return SequenceValue(_reshaped(engine, tensor, shapes.Shape(kept, engine.fresh("unpacked")), call))
+
+
 def _summed_size(pattern: str, sizes: dict[str, Monomial], reduction: Value | None) -> Monomial | None:
     """How many items an einops sum adds up, where the sizes of all the axes that it drops are given."""
     if not isinstance(reduction, Text) or reduction.value != "sum":

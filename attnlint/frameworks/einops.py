@@ -10,6 +10,8 @@ FUNCTIONS: dict[str, Op] = {
     "rearrange": op(o.rearrange, "input pattern", kind="rearrange"),
     "reduce": op(o.rearrange, "input pattern reduction", kind="reduce"),
     "repeat": op(o.rearrange, "input pattern", kind="repeat"),
+    "pack": op(o.pack, "input pattern"),
+    "unpack": op(o.unpack, "input sizes pattern"),
     "einsum": op(o.einsum, "*operands", words=True),
 }
 
