@@ -360,12 +360,15 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
     """One site a place and path: what callers prove stands over what a function alone leaves open."""
     groups: dict[tuple[int, int], list[AttentionSite]] = {}
     for site in sites:
-        softmax = site.record.softmax
-        product = site.product.origin if site.product is not None else None
-        key = (id(softmax.node) if softmax is not None else 0, id(product.node) if product is not None else 0)
+        applied = site.record.softmax
+        formed = site.product.origin if site.product is not None else None
+        key = (id(applied.node) if applied is not None else 0, id(formed.node) if formed is not None else 0)
         groups.setdefault(key, []).append(site)
     kept: list[AttentionSite] = []
-    for found in groups.values():
+    followed = {softmax for (softmax, product), found in groups.items() if product and any(site.verdict != "unknown" for site in found)}
+    for (softmax, product), found in groups.items():
+        if not product and softmax in followed and all(site.record.standalone and site.verdict == "unknown" for site in found):
+            continue  # what is an argument here is a product at callers
         group = [site for site in found if site.verdict != "faulty" or not _refuted(site, found)]
         for site in group:
             site.others = tuple(other for other in group if other is not site)

@@ -63,6 +63,11 @@ def linear(engine: Interpreter, layer: Layer, arguments: list[Value], keywords: 
         engine.check_merge(tensor)
     into = _size(engine, layer, "in_features")
     features = layer.settings.get("out_features")
+    width = engine.as_scalar(features) if features is not None else None
+    if into is not None and width is not None and engine.facts.equal(into, width.value):
+        mixed = tensors.mixed_heads(engine, tensor, layer.key, layer.name, node)
+        if mixed is not None:
+            return mixed
     count = 1
     axis_setting = layer.settings.get("axis")
     if isinstance(axis_setting, Items):
