@@ -262,6 +262,8 @@ class Interpreter(Statements):
             return value.settings[setting]
         if name in value.settings and value.kind not in ("list", "dict", "sequential"):
             return value.settings[name]
+        if value.kind == "attention" and (kept := layers.attention_attribute(self, value, name)) is not None:
+            return kept
         if name in ("weight", "kernel"):
             return layers.weight_of(self, value)
         if name == "bias":

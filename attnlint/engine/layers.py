@@ -392,4 +392,23 @@ def weight_of(engine: Interpreter, layer: Layer) -> Tensor:
     return Tensor(shapes.Shape(axes), Leaf("parameter", f"{layer.key}.weight", layer=layer), name=f"{layer.name}.weight")
 
 
-__all__ = ["BEHAVIOURS", "SETTING_NAMES", "Mapping", "weight_of"]
+def attention_attribute(engine: Interpreter, layer: Layer, name: str) -> Value | None:
+    """What PyTorch's attention layer keeps: the size of a head, its projections in one, and the layer behind them."""
+    width, heads = _size(engine, layer, "embed_dim"), _size(engine, layer, "num_heads")
+    if width is None or heads is None:
+        return None
+    if name == "head_dim":
+        return Scalar(width / heads, layer.origin)
+    if name == "out_proj":
+        settings: dict[str, Value] = {"in_features": Scalar(width), "out_features": Scalar(width)}
+        return Layer("linear", settings, f"{layer.key}.{name}", name, layer.origin, "Linear")
+    rows = {"in_proj_weight": 3.0, "in_proj_bias": 3.0, "q_proj_weight": 1.0, "k_proj_weight": 1.0, "v_proj_weight": 1.0}.get(name)
+    if rows is None:
+        return None
+    key = f"{layer.key}.{name}"
+    sizes = [Monomial.number(rows) * width, *([] if name.endswith("bias") else [width])]
+    axes = tuple(shapes.sized(size, f"{key}{i}") for i, size in enumerate(sizes))
+    return Tensor(shapes.Shape(axes), Leaf("parameter", key), name=name)
+
+
+__all__ = ["BEHAVIOURS", "SETTING_NAMES", "Mapping", "attention_attribute", "weight_of"]
