@@ -293,7 +293,8 @@ class Expressions(Engine):
         operator = node.comparisons[0].operator
         right = self.evaluate(node.comparisons[0].comparator)
         found = self.distribute((left, right), lambda a, b: arithmetic.compare(self, type(operator).__name__, a, b, node))
-        return self._condition(node) if isinstance(found, Unknown) and type(operator) in _TESTS else found
+        undecided = any(isinstance(option, Unknown) for _, option in options_of(found))
+        return self._condition(node) if undecided and type(operator) in _TESTS else found
 
     def _eval_BooleanOperation(self, node: cst.BooleanOperation) -> Value:
         spine = [node]
@@ -387,8 +388,7 @@ class Expressions(Engine):
             key = self._condition_key(test)
             both = isinstance(test.operator, cst.And)
             parts = left[0] | right[0] if both else left[1] | right[1]
-            # a part that is made of several itself is ruled out by what it is made of
-            self.refuted[key, not both] = frozenset((text, truth) for text, truth in parts if (text, not truth) not in self.refuted)
+            self.refuted[key, not both] = self._certain(parts)
             certain, open_ = parts | {(key, both)}, frozenset({(key, not both)})
             return (certain, open_) if both else (open_, certain)
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
@@ -398,7 +398,7 @@ class Expressions(Engine):
                 positive, wanted = asked
                 texts = self._texts(comparison.comparator) if positive != "is" else None
                 if texts is not None:
-                    paths = self._one_of(self._condition_key(test.left), texts, positive, self._text(comparison.comparator))
+                    paths = self._words(test.left, texts, positive, comparison)
                     return paths if wanted else paths[::-1]
                 key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
                 if positive == "==":
@@ -425,6 +425,28 @@ class Expressions(Engine):
         elements = [node] if isinstance(node, cst.SimpleString) else [element.value for element in node.elements]
         words = [word.evaluated_value for word in elements if isinstance(word, cst.SimpleString)]
         return [word for word in words if isinstance(word, str)] if len(words) == len(elements) and words else None
+
+    def _words(self, left: cst.BaseExpression, texts: list[str], operator: str, comparison: cst.ComparisonTarget) -> tuple[Path, Path]:
+        """What a test for one of some words says of what the name holds now, which may differ between paths."""
+        printed = self._text(comparison.comparator)
+        stem = self._condition_key(left)
+        held = self.frame.locals.get(left.value) if isinstance(left, cst.Name) and not stem.startswith("self.") else None
+        if isinstance(held, Argument):
+            return self._one_of(f"{held.name}\x00{held.key}", texts, operator, printed)
+        if not isinstance(held, Choice):
+            return self._one_of(stem, texts, operator, printed)
+        open_ = [(path, option) for path, option in held.options if isinstance(option, Argument)]
+        certain = {option.value in texts for _, option in held.options if isinstance(option, Text)}
+        whole = self._one_of(f"{stem}|{self.identity(held)}", texts, operator, printed)
+        if len(open_) != 1 or any(not isinstance(option, (Argument, Text)) for _, option in held.options):
+            return whole
+        ((path, option),) = open_
+        found = []
+        for truth, told in zip((True, False), self._one_of(f"{option.name}\x00{option.key}", texts, operator, printed), strict=True):
+            ((key, _),) = whole[1] if operator == "==" or len(texts) == 1 else ((f"{stem}|{self.identity(held)} in {printed}", truth),)
+            self.refuted[key, not truth] = path | self._certain(told)
+            found.append(frozenset({(key, truth)}) if truth in certain else path | told | {(key, truth)})
+        return found[0], found[1]
 
     def _one_of(self, stem: str, texts: list[str], operator: str, printed: str) -> tuple[Path, Path]:
         """`x == "a"` and `x in ("a", "b")`: x is none of the other words that it is compared with elsewhere."""
@@ -468,6 +490,10 @@ class Expressions(Engine):
         plain = Scalar(held.value)
         truth = self.truth(arithmetic.compare(self, type(comparison.operator).__name__, plain, self.evaluate(comparison.comparator), test))
         return [name] if truth is not None and truth is not branch else []
+
+    def _certain(self, path: Path) -> Path:
+        """Without the tests that are made of several: they are ruled out by what they are made of."""
+        return frozenset((text, truth) for text, truth in path if (text, not truth) not in self.refuted)
 
     def _note_equality(self, key: str, left: cst.BaseExpression, right: cst.BaseExpression) -> None:
         """`if self.rotary_dim == self.head_dim`: two sizes that are one where the test holds."""

@@ -130,6 +130,7 @@ class Engine:
         self.called: set[int] = set()  # attributes that are called, by their node
         self.equalities: dict[str, tuple[Monomial, Monomial]] = {}  # sizes that a condition compares, by its text
         self.mixed: dict[int, tuple[Tensor, Tensor]] = {}  # what a view mixed up, by its shape, and what it was before
+        self.identities: dict[int, tuple[int, Value]] = {}  # of values, which are kept so that no other takes their place
         self.compared: dict[str, list[str]] = {}  # the words that something is compared with, by its text
         self.refuted: dict[tuple[str, bool], Path] = {}  # that one of several tests holds, or fails: what rules it out
         self.exponentials: dict[int, SiteRecord] = {}
@@ -203,6 +204,10 @@ class Engine:
         self.counter += 1
         return f"{stem}#{self.counter}"
 
+    def identity(self, value: Value) -> int:
+        """A number for a value, the same each time that it is asked for."""
+        return self.identities.setdefault(id(value), (len(self.identities), value))[0]
+
     def opaque_symbol(self, node: cst.CSTNode | None, text: str | None = None) -> Monomial:
         """A symbol for a number that cannot be followed: one a text and activation."""
         text = text if text is not None else (self.code(node) if node is not None else "?")
@@ -258,8 +263,24 @@ class Engine:
         return not self.refuted or not self._refuted(path | self.current_path())
 
     def _refuted(self, path: Path) -> bool:
-        """Whether `a or b` is said to hold where neither does, or `a and b` to fail where both hold."""
-        return any(test in self.refuted and self.refuted[test] <= path for test in path)
+        """Whether `a or b` is said to hold where neither does, or `a and b` to fail where both hold.
+
+        Where all but one of the tests that would rule it out hold, the last one does not.
+        """
+        known = set(path)
+        open_ = [test for test in path if test in self.refuted]
+        learned = bool(open_)
+        while learned:
+            learned = False
+            for test in open_:
+                missing = self.refuted[test] - known
+                if not missing:
+                    return True
+                ((text, truth), *more) = missing
+                if not more and (text, not truth) not in known:
+                    known.add((text, not truth))
+                    learned = True
+        return any((text, not truth) in known for text, truth in known)
 
     def current_path(self) -> Path:
         path: Path = EMPTY_PATH
