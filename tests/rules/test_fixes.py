@@ -35,9 +35,11 @@ def faulty() -> list[Path]:
 
 # no certain fix: which expression is to be changed, or to what, is not in the file
 UNFIXED = {
+    "torch/missing_where_one_of_several_flags_is_forgotten": "the product is right wherever the flag is set that is not forgotten",
     "keras/missing_dot_objects": "the operands stand in a list that a layer object takes",
     "tensorflow/wrongdim_sizes_before_and_while_it_runs": "the function that scales has no name for the size of a head",
     "torch/missing_where_a_subclass_leaves_it_out": "the function that forms the product is right for the base class",
+    "torch/missing_where_the_kernel_is_changed_too_late": "a factor at the product would scale the other path twice",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
 }
 
