@@ -396,7 +396,7 @@ class Expressions(Engine):
             asked = _TESTS.get(type(comparison.operator))
             if asked is not None:
                 positive, wanted = asked
-                texts = self._texts(comparison.comparator) if positive != "is" else None
+                texts = self._texts(comparison.comparator, positive)
                 if texts is not None:
                     paths = self._words(test.left, texts, positive, comparison)
                     return paths if wanted else paths[::-1]
@@ -418,11 +418,14 @@ class Expressions(Engine):
             key = held.key
         return frozenset({(key, True)}), frozenset({(key, False)})
 
-    def _texts(self, node: cst.BaseExpression) -> list[str] | None:
-        """The words that something is compared with, or asked to be one of."""
-        if not isinstance(node, (cst.SimpleString, cst.List, cst.Tuple, cst.Set)):
+    def _texts(self, node: cst.BaseExpression, operator: str) -> list[str] | None:
+        """The word that something is compared with, or those that it is asked to be one of."""
+        if operator == "==" and isinstance(node, cst.SimpleString):
+            elements: list[cst.BaseExpression] = [node]
+        elif operator == "in" and isinstance(node, (cst.List, cst.Tuple, cst.Set)):
+            elements = [element.value for element in node.elements]
+        else:
             return None
-        elements = [node] if isinstance(node, cst.SimpleString) else [element.value for element in node.elements]
         words = [word.evaluated_value for word in elements if isinstance(word, cst.SimpleString)]
         return [word for word in words if isinstance(word, str)] if len(words) == len(elements) and words else None
 
