@@ -48,6 +48,7 @@ from attnlint.engine.values import (
     Text,
     Unknown,
     Value,
+    combine_paths,
     options_of,
 )
 from attnlint.engine.values import (
@@ -275,8 +276,9 @@ class Expressions(Engine):
             # a flag that is handed on
             if isinstance(value, (Argument, Unknown)) and isinstance(node.expression, (cst.Name, cst.Attribute)):
                 when_true, when_false = self.conditions(node.expression)
-                if self.consistent(when_true) and self.consistent(when_false):
-                    return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
+                if (known := self.known_truth(node.expression)) is not None:
+                    return Bool(not known)
+                return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
             return self._condition(node) if isinstance(node.expression, cst.BooleanOperation) else Unknown("a condition")
         if isinstance(node.operator, cst.Minus):
             return self.distribute((value,), lambda option: arithmetic.negate(self, option, node))
@@ -388,7 +390,7 @@ class Expressions(Engine):
             key = self._condition_key(test)
             both = isinstance(test.operator, cst.And)
             parts = left[0] | right[0] if both else left[1] | right[1]
-            self.refuted[key, not both] = self._certain(parts)
+            self.refuted[key, not both] = (self._certain(parts),)
             certain, open_ = parts | {(key, both)}, frozenset({(key, not both)})
             return (certain, open_) if both else (open_, certain)
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
@@ -405,18 +407,60 @@ class Expressions(Engine):
                     self._note_equality(key, test.left, comparison.comparator)
                 return frozenset({(key, wanted)}), frozenset({(key, not wanted)})
         held = self.frame.locals.get(test.value) if isinstance(test, cst.Name) else None
-        if isinstance(held, Choice) and all(isinstance(option, Bool) for _, option in held.options):
-            # `fused = a and b` tested later: its options carry the conditions
-            true_paths = [path for path, option in held.options if isinstance(option, Bool) and option.value]
-            false_paths = [path for path, option in held.options if isinstance(option, Bool) and not option.value]
-            if len(true_paths) == 1 and len(false_paths) == 1:
-                return true_paths[0], false_paths[0]
+        if isinstance(held, Choice) and any(isinstance(option, (Bool, Condition, Flag)) for _, option in held.options):
+            return self._of_options(held, self._condition_key(test))
         key = self._condition_key(test)
         if isinstance(held, (Condition, Flag)) and not key.startswith("self."):
             if isinstance(held, Condition):
                 return held.when_true, held.when_false
             key = held.key
         return frozenset({(key, True)}), frozenset({(key, False)})
+
+    def _of_options(self, held: Choice, key: str) -> tuple[Path, Path]:
+        """`fused = a and b`, or set in one branch alone, and tested later: the paths on which it is set say what the test says."""
+        when: dict[bool, list[Path]] = {True: [], False: []}
+        open_ = False
+        for path, option in held.options:
+            truth = self.truth(option)
+            asked = None if truth is not None else self._conditions_of(option)
+            open_ = open_ or (truth is None and asked is None)
+            if truth is not None:
+                when[truth].append(path)
+            elif asked is not None:
+                for truth, more in zip((True, False), asked, strict=True):
+                    if combine_paths(path, more) is not None:
+                        when[truth].append(path | more)
+        if not open_ and len(when[True]) == 1 and len(when[False]) == 1:
+            return when[True][0], when[False][0]
+        # each way of being false rules out that it is true
+        key = f"{key}\x00" if "\x00" not in key else key
+        key = f"{key}@{self.number_of(held)}"
+        result = []
+        for truth in (True, False):
+            self.refuted[key, truth] = tuple(path for path in when[not truth] if path)
+            single = when[truth][0] if len(when[truth]) == 1 and not open_ else EMPTY_PATH
+            result.append(single | {(key, truth)})
+        return result[0], result[1]
+
+    def _conditions_of(self, value: Value) -> tuple[Path, Path] | None:
+        """What is known where a value is true, and where it is not: of one that is made of conditions, or known by a name."""
+        if isinstance(value, Condition):
+            return value.when_true, value.when_false
+        key = value.key if isinstance(value, Flag) else None
+        if isinstance(value, Argument):
+            receiver = self.frame.receiver
+            attributes = receiver.attributes if isinstance(receiver, Instance) else {}
+            names = [f"self.{name}" for name, held in attributes.items() if held is value]
+            names += [self._local_key(name) for name, held in self.frame.locals.items() if held is value]
+            key = names[0] if names else None
+        return (frozenset({(key, True)}), frozenset({(key, False)})) if key is not None else None
+
+    def known_truth(self, test: cst.BaseExpression) -> bool | None:
+        """What the current path says of a test."""
+        when_true, when_false = self.conditions(test)
+        if not self.consistent(when_true):
+            return False
+        return True if not self.consistent(when_false) else None
 
     def _texts(self, node: cst.BaseExpression, operator: str) -> list[str] | None:
         """The word that something is compared with, or those that it is asked to be one of."""
@@ -440,14 +484,14 @@ class Expressions(Engine):
             return self._one_of(stem, texts, operator, printed)
         open_ = [(path, option) for path, option in held.options if isinstance(option, Argument)]
         certain = {option.value in texts for _, option in held.options if isinstance(option, Text)}
-        whole = self._one_of(f"{stem}|{self.identity(held)}", texts, operator, printed)
+        whole = self._one_of(f"{stem}|{self.number_of(held)}", texts, operator, printed)
         if len(open_) != 1 or any(not isinstance(option, (Argument, Text)) for _, option in held.options):
             return whole
         ((path, option),) = open_
         found = []
         for truth, told in zip((True, False), self._one_of(f"{option.name}\x00{option.key}", texts, operator, printed), strict=True):
-            ((key, _),) = whole[1] if operator == "==" or len(texts) == 1 else ((f"{stem}|{self.identity(held)} in {printed}", truth),)
-            self.refuted[key, not truth] = path | self._certain(told)
+            ((key, _),) = whole[1] if operator == "==" or len(texts) == 1 else ((f"{stem}|{self.number_of(held)} in {printed}", truth),)
+            self.refuted[key, not truth] = (path | self._certain(told),)
             found.append(frozenset({(key, truth)}) if truth in certain else path | told | {(key, truth)})
         return found[0], found[1]
 
@@ -461,7 +505,7 @@ class Expressions(Engine):
             ((key, _),) = none
             return others | {(key, True)}, none
         key = f"{stem} in {printed}"
-        self.refuted[key, True] = none
+        self.refuted[key, True] = (none,)
         return others | {(key, True)}, none | {(key, False)}
 
     @contextmanager
@@ -522,7 +566,10 @@ class Expressions(Engine):
             kept = next((name for name, value in frame.receiver.attributes.items() if value is held), None)
             if kept is not None:
                 return f"self.{kept}"  # `causal = self.causal`: a test of either is one condition
-        # a local name means something else in every activation
+        return self._local_key(text)
+
+    def _local_key(self, text: str) -> str:
+        """A local name means something else in every activation."""
         return text if not self.frame.context else f"{text}\x00{self.frame.context}"
 
     # --- attributes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from attnlint.engine.arithmetic import is_mask
 from attnlint.engine.naming import counts_heads
 from attnlint.engine.powers import called
 from attnlint.engine.tensors import SQUASHED, is_weight, others_of
@@ -134,7 +135,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
     owner = record.owner
     if owner is not None and _SCALE_COMMENT.search(_with_comments(owner)):
         return "a comment says so"
-    biased = record.logits is not None and bool(others_of(record.logits))  # by what another class of the file may look up
+    added = others_of(record.logits) if record.logits is not None else []
+    biased = not all(map(is_mask, added))  # by what another class of the file may look up
     if owner is not None and _BUCKETS.search(text if biased else owner.unit.code(owner.node)):
         return "learned biases of position buckets, as in T5, which folds the scale into its initialisation"
     if initialiser_holds_root(text):

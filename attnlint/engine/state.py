@@ -117,7 +117,7 @@ class Engine:
         self.each_size: dict[str, ShapeOf] = {}  # symbols that stand for every size of a shape
         self.globals: dict[tuple[str, str], Value] = {}
         self.resolving: set[tuple[str, str]] = set()
-        self.numbers: dict[int, int] = {}  # of nodes, by their `id`
+        self.numbers: dict[int, tuple[int, object]] = {}  # of nodes and values, by their `id`; held, so that it stays theirs
         self.hints: dict[tuple[int, str], str] = {}
         self.texts: dict[int, str] = {}
         self.said: dict[tuple[Callable[[str], bool], int], bool] = {}  # what the words of functions say, by test and node
@@ -130,9 +130,8 @@ class Engine:
         self.called: set[int] = set()  # attributes that are called, by their node
         self.equalities: dict[str, tuple[Monomial, Monomial]] = {}  # sizes that a condition compares, by its text
         self.mixed: dict[int, tuple[Tensor, Tensor]] = {}  # what a view mixed up, by its shape, and what it was before
-        self.identities: dict[int, tuple[int, Value]] = {}  # of values, which are kept so that no other takes their place
         self.compared: dict[str, list[str]] = {}  # the words that something is compared with, by its text
-        self.refuted: dict[tuple[str, bool], Path] = {}  # that one of several tests holds, or fails: what rules it out
+        self.refuted: dict[tuple[str, bool], tuple[Path, ...]] = {}  # a condition made of others: what rules it out
         self.exponentials: dict[int, SiteRecord] = {}
         self.kept_contents: list[Any] = []
         self.dims: set[str] = set()  # keys of symbols that are used as sizes
@@ -196,17 +195,13 @@ class Engine:
         unit = self.frame.unit
         return unit.code(node) if unit is not None else ""
 
-    def number_of(self, node: cst.CSTNode | None) -> int:
-        """A number for a node, the same in every run, as its `id` is not: what is sorted by it comes out in one order."""
-        return self.numbers.setdefault(id(node), len(self.numbers))
+    def number_of(self, one: object) -> int:
+        """A number for a node or value, the same in every run, as its `id` is not: what is sorted by it comes out in one order."""
+        return self.numbers.setdefault(id(one), (len(self.numbers), one))[0]
 
     def fresh(self, stem: str = "t") -> str:
         self.counter += 1
         return f"{stem}#{self.counter}"
-
-    def identity(self, value: Value) -> int:
-        """A number for a value, the same each time that it is asked for."""
-        return self.identities.setdefault(id(value), (len(self.identities), value))[0]
 
     def opaque_symbol(self, node: cst.CSTNode | None, text: str | None = None) -> Monomial:
         """A symbol for a number that cannot be followed: one a text and activation."""
@@ -258,7 +253,7 @@ class Engine:
         if not path:
             return True
         opposite = {(text, not truth) for text, truth in path}
-        if not all(opposite.isdisjoint(frame.path) for frame in self.frames):
+        if not opposite.isdisjoint(path) or not all(opposite.isdisjoint(frame.path) for frame in self.frames):
             return False
         return not self.refuted or not self._refuted(path | self.current_path())
 
@@ -268,12 +263,12 @@ class Engine:
         Where all but one of the tests that would rule it out hold, the last one does not.
         """
         known = set(path)
-        open_ = [test for test in path if test in self.refuted]
+        open_ = [ruling for test in path for ruling in self.refuted.get(test, ())]
         learned = bool(open_)
         while learned:
             learned = False
-            for test in open_:
-                missing = self.refuted[test] - known
+            for ruling in open_:
+                missing = ruling - known
                 if not missing:
                     return True
                 ((text, truth), *more) = missing
@@ -371,9 +366,14 @@ def _samples(options: list[_Option], limit: int, key: Callable[[_Option], object
 
 
 def _scale_key(value: Value) -> object:
+    """What tells values apart by their scale: of products that of their operands, too."""
     if isinstance(value, Tensor):
-        return type(value.content), scale_of(value.factors)
-    return value.value if isinstance(value, Scalar) else type(value)
+        content = value.content
+        if isinstance(content, Product):
+            return Product, scale_of((*value.factors, *content.left.factors, *content.right.factors))
+        inner = tuple(map(_scale_key, content.terms)) if isinstance(content, Sum) else ()
+        return type(content), scale_of(value.factors), inner
+    return value.value if isinstance(value, (Scalar, Bool)) else type(value)
 
 
 def _grouped(options: list[tuple[Path, Value]]) -> list[tuple[Path, Value]]:
