@@ -192,16 +192,25 @@ class Expressions(Engine):
     # --- containers
 
     def _items(self, elements: Sequence[cst.BaseElement], mutable: bool) -> Value:
+        values = [self.evaluate(element.value) for element in elements]
+        starred = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+        spread = {index: self._spread(values[index]) for index in starred}
+        if not any(spread[index] is None and isinstance(values[index], Choice) for index in starred):
+            return self._gathered(values, spread, mutable)
+        # how many there are differs between the paths
+        return self.distribute(
+            [values[index] for index in starred],
+            lambda *chosen: self._gathered(values, dict(zip(starred, map(self._spread, chosen), strict=True)), mutable),
+        )
+
+    def _gathered(self, values: list[Value], spread: dict[int, list[Value] | None], mutable: bool) -> Value:
+        """The items of a display, with those that are spread in their place."""
         items: list[Value] = []
-        for element in elements:
-            value = self.evaluate(element.value)
-            if isinstance(element, cst.StarredElement):
-                expanded = self._spread(value)
-                if expanded is None:
-                    return SequenceValue(Unknown("a starred sequence of unknown length"))
-                items.extend(expanded)
-            else:
-                items.append(value)
+        for index, value in enumerate(values):
+            expanded = spread.get(index, [value])
+            if expanded is None:
+                return SequenceValue(Unknown("a starred sequence of unknown length"))
+            items.extend(expanded)
         return Items(tuple(items), mutable)
 
     def _spread(self, value: Value) -> list[Value] | None:
