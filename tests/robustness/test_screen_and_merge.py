@@ -59,6 +59,19 @@ def test_every_word_that_the_engine_goes_by_passes_the_screen():
         assert screen.may_hold_attention(f"y = {word}(q @ k)".encode()), word
 
 
+def test_a_name_that_holds_a_word_by_chance_is_no_attention():
+    from attnlint.engine.words import holds
+
+    for text in (
+        "outputs = {'attentions': VisionAttention}",
+        "if is_flash_attention_requested(config):",
+        "if is_flash_attn_2_available():",
+    ):
+        assert not holds(text), text
+    for text in ("natten2dqkrpb(q, k, bias, 3, 1)", "flash_attn_func(q, k, v)", "natten.functional.na2d_qk(q, k)"):
+        assert holds(text), text
+
+
 def test_every_kernel_of_the_tables_passes_the_screen():
     from importlib import import_module
     from pkgutil import iter_modules
