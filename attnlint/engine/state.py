@@ -317,7 +317,12 @@ class Engine:
                     both = combine_paths(path, option_path)
                     if both is not None and self.consistent(both):
                         extended.append((both, (*chosen, option)))
-            combinations = _samples(extended, 2 * MAX_OPTIONS, lambda combination: tuple(map(_scale_key, combination[1])))
+            combinations = _samples(
+                extended,
+                2 * MAX_OPTIONS,
+                lambda combination: tuple(map(_scale_key, combination[1])),
+                lambda combination: all(map(_is_followed, combination[1])),
+            )
         if not combinations:
             return Unknown("no path is possible here")
         results = []
@@ -347,22 +352,36 @@ class Engine:
             return kept[0][1]
         if len(kept) > MAX_OPTIONS:
             known = [(path, value) for path, value in kept if not isinstance(value, (Unknown, NoneValue))]
-            kept = _samples(known, MAX_OPTIONS, lambda option: _scale_key(option[1])) or kept[:1]
+            kept = _samples(known, MAX_OPTIONS, lambda option: _scale_key(option[1]), lambda option: _is_followed(option[1])) or kept[:1]
         return Choice(tuple(kept)) if len(kept) > 1 else kept[0][1]
 
 
 _Option = TypeVar("_Option")
 
 
-def _samples(options: list[_Option], limit: int, key: Callable[[_Option], object]) -> list[_Option]:
-    """So many options that stand for all: of each kind of scale as many as of any other, the first ones first."""
+def _samples(options: list[_Option], limit: int, key: Callable[[_Option], object], followed: Callable[[_Option], bool]) -> list[_Option]:
+    """So many options that stand for all: of each kind of scale as many as of any other, those first that are followed."""
     if len(options) <= limit:
         return options
     groups: dict[object, list[int]] = {}
     for index, option in enumerate(options):
         groups.setdefault(key(option), []).append(index)
+    for group in groups.values():
+        group.sort(key=lambda index: not followed(options[index]))
     turns = sorted((turn, group[turn]) for group in groups.values() for turn in range(len(group)))
     return [options[index] for index in sorted(index for _, index in turns[:limit])]
+
+
+def _is_followed(value: Value) -> bool:
+    """Whether it is known what a tensor was made of."""
+    if not isinstance(value, Tensor):
+        return not isinstance(value, Unknown)
+    content = value.content
+    if isinstance(content, Product):
+        return _is_followed(content.left) and _is_followed(content.right)
+    if isinstance(content, Sum):
+        return all(map(_is_followed, content.terms))
+    return not (isinstance(content, Leaf) and content.kind == "opaque")
 
 
 def _scale_key(value: Value) -> object:
