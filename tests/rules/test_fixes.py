@@ -40,6 +40,7 @@ UNFIXED = {
     "tensorflow/wrongdim_sizes_before_and_while_it_runs": "the function that scales has no name for the size of a head",
     "torch/missing_where_a_subclass_leaves_it_out": "the function that forms the product is right for the base class",
     "torch/missing_where_the_kernel_is_changed_too_late": "a factor at the product would scale the other path twice",
+    "torch/missing_on_one_of_many_paths": "whether the products with positions are to be scaled along is not in the file",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
 }
 
