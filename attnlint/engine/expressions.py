@@ -285,7 +285,7 @@ class Expressions(Engine):
             # a flag that is handed on
             if isinstance(value, (Argument, Unknown)) and isinstance(node.expression, (cst.Name, cst.Attribute)):
                 when_true, when_false = self.conditions(node.expression)
-                if (known := self.known_truth(node.expression)) is not None:
+                if (known := self.decided(when_true, when_false)) is not None:
                     return Bool(not known)
                 return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
             return self._condition(node) if isinstance(node.expression, cst.BooleanOperation) else Unknown("a condition")
@@ -340,10 +340,8 @@ class Expressions(Engine):
         test = self.evaluate(node.test)
         truth = self.truth(test)
         when_true, when_false = self.conditions(node.test)
-        if truth is None and not self.consistent(when_true):
-            truth = False
-        if truth is None and not self.consistent(when_false):
-            truth = True
+        if truth is None:
+            truth = self.decided(when_true, when_false)
         if truth is not None:
             return self.evaluate(node.body if truth else node.orelse)
         with self.under(when_true), self.given(node.test, True):
@@ -419,10 +417,8 @@ class Expressions(Engine):
         if isinstance(held, Choice) and any(isinstance(option, (Bool, Condition, Flag)) for _, option in held.options):
             return self._of_options(held, self._condition_key(test))
         key = self._condition_key(test)
-        if isinstance(held, (Condition, Flag)) and not key.startswith("self."):
-            if isinstance(held, Condition):
-                return held.when_true, held.when_false
-            key = held.key
+        if isinstance(held, (Condition, Flag)) and not key.startswith("self.") and (told := self._conditions_of(held)) is not None:
+            return told
         return frozenset({(key, True)}), frozenset({(key, False)})
 
     def _of_options(self, held: Choice, key: str) -> tuple[Path, Path]:
@@ -437,8 +433,8 @@ class Expressions(Engine):
                 when[truth].append(path)
             elif asked is not None:
                 for truth, more in zip((True, False), asked, strict=True):
-                    if combine_paths(path, more) is not None:
-                        when[truth].append(path | more)
+                    if (both := combine_paths(path, more)) is not None:
+                        when[truth].append(both)
         if not open_ and len(when[True]) == 1 and len(when[False]) == 1:
             return when[True][0], when[False][0]
         # each way of being false rules out that it is true
@@ -463,13 +459,6 @@ class Expressions(Engine):
             names += [self._local_key(name) for name, held in self.frame.locals.items() if held is value]
             key = names[0] if names else None
         return (frozenset({(key, True)}), frozenset({(key, False)})) if key is not None else None
-
-    def known_truth(self, test: cst.BaseExpression) -> bool | None:
-        """What the current path says of a test."""
-        when_true, when_false = self.conditions(test)
-        if not self.consistent(when_true):
-            return False
-        return True if not self.consistent(when_false) else None
 
     def _texts(self, node: cst.BaseExpression, operator: str) -> list[str] | None:
         """The word that something is compared with, or those that it is asked to be one of."""

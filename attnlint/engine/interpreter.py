@@ -200,8 +200,6 @@ class Interpreter(Statements):
             return NONE
         if isinstance(receiver, Instance):
             row = REGISTRY.module_methods.get(name)
-            if name in ("get_buffer", "get_parameter", "get_submodule") and arguments and isinstance(arguments[0], Text):
-                return self.instance_attribute(receiver, arguments[0].value, node)
             if row is not None:
                 return self._operate(name, row, [receiver, *arguments], keywords, node, receiver_node)
             return self.call_unknown(name, arguments, keywords, node, f"`{name}` is not defined in the linted tree", receiver)

@@ -26,6 +26,7 @@ from attnlint.engine.values import (
     Elementwise,
     Exponential,
     External,
+    Instance,
     Items,
     Layer,
     Leaf,
@@ -1558,11 +1559,17 @@ def shaped_parameter(engine: Interpreter, call: Call) -> Value:
     return Tensor(shape, Leaf("parameter", engine.fresh("parameter")), history=tensors.one(engine.origin(call.node)))
 
 
+def attribute_by_name(engine: Interpreter, call: Call) -> Value:
+    """`self.get_buffer("scale")`"""
+    receiver, name = call.values.get("receiver"), call.values.get("target")
+    if isinstance(receiver, Instance) and isinstance(name, Text):
+        return engine.instance_attribute(receiver, name.value, call.node)
+    return NONE
+
+
 def register_buffer(engine: Interpreter, call: Call) -> Value:
     name, value = call.values.get("name"), call.values.get("other")
     receiver = call.values.get("receiver")
-    from attnlint.engine.values import Instance
-
     if isinstance(name, Text) and isinstance(receiver, Instance) and value is not None:
         if isinstance(value, Tensor):
             leaf = value.content

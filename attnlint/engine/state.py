@@ -34,6 +34,7 @@ from attnlint.engine.values import (
     Unknown,
     Value,
     combine_paths,
+    exclude,
     options_of,
     scale_of,
 )
@@ -257,6 +258,12 @@ class Engine:
             return False
         return not self.refuted or not self._refuted(path | self.current_path())
 
+    def decided(self, when_true: Path, when_false: Path) -> bool | None:
+        """What the current path says of a test, by what is known where it holds and where it does not."""
+        if not self.consistent(when_true):
+            return False
+        return True if not self.consistent(when_false) else None
+
     def _refuted(self, path: Path) -> bool:
         """Whether `a or b` is said to hold where neither does, or `a and b` to fail where both hold.
 
@@ -406,22 +413,19 @@ def _grouped(options: list[tuple[Path, Value]]) -> list[tuple[Path, Value]]:
                 break
         else:
             groups.append((value, [(path, value)]))
+    if len(groups) == 1 or len(groups) == len(options):
+        return [(frozenset.intersection(*(path for path, _ in members)), value) for value, members in groups]
+    scales = [_scale_key(value) for value, _ in groups]
     kept: list[tuple[Path, Value]] = []
-    for value, members in groups:
+    for scale, (value, members) in zip(scales, groups, strict=True):
         common = frozenset.intersection(*(path for path, _ in members))
-        if len(members) > 1 and len(groups) > 1:
-            scale = _scale_key(value)
-            others = [path for other, rivals in groups if _scale_key(other) != scale for path, _ in rivals]
+        if len(members) > 1:
+            others = [path for other, (_, rivals) in zip(scales, groups, strict=True) if other != scale for path, _ in rivals]
             if any(not exclude(common, other) and all(exclude(path, other) for path, _ in members) for other in others):
                 kept += members
                 continue
         kept.append((common, value))
     return kept
-
-
-def exclude(a: Path, b: Path) -> bool:
-    """Whether two paths cannot be taken together."""
-    return any((text, not truth) in b for text, truth in a)
 
 
 def same(a: Value | None, b: Value | None) -> bool:

@@ -12,6 +12,7 @@ from attnlint.engine import arithmetic
 from attnlint.engine.algebra import AXIS, Monomial, Symbol
 from attnlint.engine.calls import Calls
 from attnlint.engine.expressions import MAX_UNROLLED, key_text, named
+from attnlint.engine.tensors import is_fixed
 from attnlint.engine.values import (
     EMPTY_PATH,
     FILLED,
@@ -57,16 +58,12 @@ def _filled(holder: Value, value: Value) -> Value:
     """A buffer after an assignment to a part of it: what is read from it is what was written."""
     if not isinstance(holder, Tensor) or not isinstance(value, Tensor):
         return holder
-    if FILLED in holder.notes and not _fixed(value) and not scale_of(holder.factors).equals(scale_of(value.factors)):
+    if FILLED in holder.notes and not is_fixed(value) and not scale_of(holder.factors).equals(scale_of(value.factors)):
         return holder.but(uncertain="parts with different scales are written side by side")
     if not isinstance(holder.content, Leaf) or holder.content.kind not in ("constant", "buffer", "array", "opaque"):
         return holder
     shape = holder.shape if holder.shape.axes else value.shape
     return value.but(shape=shape, name=holder.name, notes=value.notes | {FILLED})
-
-
-def _fixed(value: Tensor) -> bool:
-    return isinstance(value.content, Leaf) and value.content.kind in ("constant", "parameter", "buffer")
 
 
 class Statements(Calls):
@@ -358,10 +355,8 @@ class Statements(Calls):
     def _if(self, node: cst.If) -> None:
         truth = self.truth(self.evaluate(node.test))
         when_true, when_false = self.conditions(node.test)
-        if truth is None and not self.consistent(when_true):
-            truth = False
-        if truth is None and not self.consistent(when_false):
-            truth = True
+        if truth is None:
+            truth = self.decided(when_true, when_false)
         if truth is True:
             self.execute_block(node.body.body)
             return

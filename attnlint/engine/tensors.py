@@ -73,6 +73,11 @@ def is_weight(tensor: Tensor) -> bool:
     return isinstance(content, Leaf) and (content.kind == "parameter" or "weight" in tensor.notes)
 
 
+def is_fixed(tensor: Tensor) -> bool:
+    """What is the same whatever the data: a constant, a parameter or a buffer."""
+    return isinstance(tensor.content, Leaf) and tensor.content.kind in ("constant", "parameter", "buffer")
+
+
 def multiply(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Tensor:
     """`a @ b`."""
     a, b = _matrix(engine, a), _matrix(engine, b)
@@ -377,9 +382,7 @@ def main_term(content: Content) -> Tensor | None:
 def join(engine: Engine, parts: list[Tensor], shape: Shape, features: bool, node: cst.CSTNode | None) -> Tensor:
     """Tensors concatenated: along features the parts stay, along any other axis the traced part speaks for all."""
     history = one(engine.origin(node))
-    traced = [
-        part for part in parts if not (isinstance(part.content, Leaf) and part.content.kind in ("constant", "parameter", "buffer"))
-    ] or parts
+    traced = [part for part in parts if not is_fixed(part)] or parts
     known = [part for part in traced if not (isinstance(part.content, Leaf) and part.content.kind in ("opaque", "argument"))] or traced
     first = known[0]
     if not features:

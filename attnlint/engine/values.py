@@ -389,9 +389,12 @@ def combine_paths(a: Path, b: Path) -> Path | None:
         return b
     if not b:
         return a
-    if any((text, not truth) in a for text, truth in b):
-        return None
-    return a | b
+    return None if exclude(a, b) else a | b
+
+
+def exclude(a: Path, b: Path) -> bool:
+    """Whether two paths cannot be taken together."""
+    return any((text, not truth) in a for text, truth in b)
 
 
 _TESTED = re.compile(r" (is|==|in) .*$", re.DOTALL)

@@ -334,6 +334,7 @@ MODULE_METHODS: dict[str, Op] = {
     "register_parameter": op(o.register_buffer, "receiver name other"),
     "add_module": op(o.register_module, "receiver name other"),
     "register_module": op(o.register_module, "receiver name other"),
+    **{name: op(o.attribute_by_name, "receiver target") for name in ("get_buffer", "get_parameter", "get_submodule")},
     **{
         name: op(o.passthrough_argument)  # the module itself
         for name in ("apply", "train", "eval", "to", "cuda", "cpu", "half", "float", "double", "bfloat16", "requires_grad_")
@@ -343,9 +344,6 @@ MODULE_METHODS: dict[str, Op] = {
         for name in (
             "parameters",
             "named_parameters",
-            "get_buffer",
-            "get_parameter",
-            "get_submodule",
             "modules",
             "children",
             "register_forward_hook",
