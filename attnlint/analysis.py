@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attnlint.discover import reason
-from attnlint.files import read
 from attnlint.model import LintResult
-from attnlint.source import TOO_DEEP, Document, Problem, PythonDocument, load, syntax_problem
+from attnlint.text.files import read
+from attnlint.text.source import TOO_DEEP, Document, Problem, PythonDocument, load, syntax_problem
 
 if TYPE_CHECKING:
-    from attnlint.engine.project import Project
     from attnlint.rule import Rule
+    from attnlint.syntax.project import Project
 
 NOTHING = LintResult()
 
@@ -53,7 +53,7 @@ class Engine:
         from attnlint.linter import lint_text
 
         if self._project is None:
-            from attnlint.engine.project import Project
+            from attnlint.syntax.project import Project
 
             self._project = Project(self._roots)
             self.load()

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attnlint import files
-from attnlint.atomic import replace_file
 from attnlint.config import ConfigError
 from attnlint.session import Diagnostic
+from attnlint.text import files
+from attnlint.text.atomic import replace_file
 
 VERSION = 1
 Key = tuple[str, str, str]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from attnlint import screen
 from attnlint._version import __version__
-from attnlint.atomic import replace_file
-from attnlint.files import read
+from attnlint.text.atomic import replace_file
+from attnlint.text.files import read
 
 if TYPE_CHECKING:
     from attnlint.analysis import Outcome
@@ -100,7 +100,7 @@ class Cache:
         entry = self._files.get(self._key(job))
         if entry is None:
             return None
-        from attnlint.codec import Malformed, load_problem, load_result
+        from attnlint.text.codec import Malformed, load_problem, load_result
 
         try:
             if entry["digest"] != job.digest:
@@ -123,7 +123,7 @@ class Cache:
         if not job.interpret and not outcome.problems and not outcome.notes:
             self._new_plain.add(job.digest)
             return
-        from attnlint.codec import dump_problem, dump_result
+        from attnlint.text.codec import dump_problem, dump_result
 
         needed = {path: self._digest_of(path) for path in map(os.path.abspath, outcome.dependencies)}
         absent = set().union(*(self._tree.absent(path) for path in (job.absolute, *needed))) if job.interpret else set()

@@ -167,7 +167,7 @@ def _show_diff(options: argparse.Namespace, settings: Settings, work: Work, run:
 
 def _write_changes(settings: Settings, work: Work, run: Run, changes: Sequence[FixedFile]) -> int:
     """Writes the fixed files; returns how many findings went."""
-    from attnlint.atomic import WriteRefused, rewrite_source
+    from attnlint.text.atomic import WriteRefused, rewrite_source
 
     fixed = 0
     written = []
@@ -192,7 +192,7 @@ def _write_changes(settings: Settings, work: Work, run: Run, changes: Sequence[F
 
 def _add_ignores(options: argparse.Namespace, settings: Settings, work: Work, run: Run) -> int:
     from attnlint import ignoring
-    from attnlint.atomic import WriteRefused, rewrite_source
+    from attnlint.text.atomic import WriteRefused, rewrite_source
 
     added = 0
     for change in ignoring.add_ignores(run.diagnostics, options.add_ignore, run.warnings):

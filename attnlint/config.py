@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attnlint._version import __version__
-from attnlint.files import read
+from attnlint.text.files import read
 
 if TYPE_CHECKING:
     from attnlint.discover import Patterns

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attnlint.files import read
+from attnlint.text.files import read
 
 if TYPE_CHECKING:
     from attnlint.config import Resolver

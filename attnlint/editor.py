@@ -11,13 +11,13 @@ from typing import Any
 
 from attnlint import baseline, fixing, ignoring, screen, session
 from attnlint.analysis import Engine, Outcome, analyse, read
-from attnlint.buffers import Replacement, replacements
 from attnlint.config import Resolver
 from attnlint.discover import SourceFile, package_roots
 from attnlint.model import LintResult, Position, Site, Span
-from attnlint.notebook import NotebookDocument
 from attnlint.session import Diagnostic
-from attnlint.source import Document, FixRefused, decode, load
+from attnlint.text.buffers import Replacement, replacements
+from attnlint.text.notebook import NotebookDocument
+from attnlint.text.source import Document, FixRefused, decode, load
 
 MARK = "\ufeff"
 

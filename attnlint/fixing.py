@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from attnlint.model import Edit, Position, Span
 from attnlint.session import Diagnostic
-from attnlint.source import Document, FixRefused, TextMap, load
+from attnlint.text.source import Document, FixRefused, TextMap, load
 
 MAX_PASSES = 10
 
@@ -241,7 +241,7 @@ def unified_diff(one: FixedFile) -> Iterator[str]:
     import difflib
 
     from attnlint.reports.escape import visible
-    from attnlint.source import decode
+    from attnlint.text.source import decode
 
     before, after = (decode(data)[0] or data.decode("utf-8", "backslashreplace") for data in (one.before, one.after))
     name = visible(one.path)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from attnlint.fixing import FixedFile, rewrite
 from attnlint.model import Edit, Position, Span
 from attnlint.session import SYNTAX, UNUSED, Diagnostic
-from attnlint.source import FixRefused
 from attnlint.suppress import comments
+from attnlint.text.source import FixRefused
 
 _EXISTING = re.compile(r"#\s*attnlint:\s*ignore\s*\[([^\]]*)\]", re.IGNORECASE)
 

@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attnlint.engine import derivation, naming
-from attnlint.engine.analysis import Analysis
-from attnlint.engine.project import Project
-from attnlint.engine.scope import ModuleScope
-from attnlint.engine.sites import AttentionSite
-from attnlint.engine.values import Origin
+from attnlint.domain.values import Origin
 from attnlint.model import Finding, LintResult, Position, Site, Span
 from attnlint.rule import Rule, all_rules
+from attnlint.sites import derivation, naming
+from attnlint.sites.analysis import Analysis
+from attnlint.sites.sites import AttentionSite
+from attnlint.syntax.project import Project
+from attnlint.syntax.scope import ModuleScope
 
 
 def lint_text(text: str, path: str, project: Project | None = None, rules: Sequence[type[Rule]] | None = None) -> LintResult:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 from attnlint.model import Fix, Step
 
 if TYPE_CHECKING:
-    from attnlint.engine.sites import AttentionSite
-    from attnlint.engine.values import Origin
+    from attnlint.domain.values import Origin
+    from attnlint.sites.sites import AttentionSite
 
 GROUP = "attnlint.rules"
 

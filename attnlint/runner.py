@@ -14,7 +14,7 @@ from attnlint import screen
 from attnlint.analysis import Engine, Outcome, analyse_file
 from attnlint.cache import Cache, digest
 from attnlint.discover import SourceFile, reason
-from attnlint.files import read
+from attnlint.text.files import read
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -21,12 +21,12 @@ except ImportError as error:  # the command line tells how to install what is mi
     raise ImportError(f"it needs pygls 2.0 or newer: {error}") from error
 
 from attnlint._version import __version__
-from attnlint.buffers import Lines, Point, Replacement, changed
 from attnlint.config import ConfigError
 from attnlint.editor import Judged, Linter, Opened, Region, Text, touches
 from attnlint.hover import markdown
 from attnlint.model import Position
 from attnlint.session import SYNTAX, UNUSED, Diagnostic
+from attnlint.text.buffers import Lines, Point, Replacement, changed
 
 PAUSE = 0.3  # seconds without a change after which a text is linted
 STACK = 64 << 20  # bytes; what a deeply nested file asks of the thread that parses it

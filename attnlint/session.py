@@ -13,11 +13,11 @@ from attnlint import registry, suppress
 from attnlint.analysis import Outcome
 from attnlint.config import Resolver, Settings
 from attnlint.discover import SourceFile
-from attnlint.files import read
 from attnlint.model import Finding, Fix, Position, Site, Span
 from attnlint.registry import RuleMeta, Selection
-from attnlint.source import Document, Place, load
 from attnlint.statements import Statements
+from attnlint.text.files import read
+from attnlint.text.source import Document, Place, load
 
 if TYPE_CHECKING:
     from attnlint.cache import Cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine import derivation, naming, places, repair
-from attnlint.engine.sites import AttentionSite
+from attnlint.fixes import places, repair
 from attnlint.rule import Report, Rule
+from attnlint.sites import derivation, naming
+from attnlint.sites.sites import AttentionSite
 
 
 class InvertedScale(Rule):

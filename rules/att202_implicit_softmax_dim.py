@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from attnlint.engine import edits
-from attnlint.engine.roles import argument, code, roles, value_positions
-from attnlint.engine.sites import AttentionSite
-from attnlint.engine.values import Origin
+from attnlint.domain.values import Origin
+from attnlint.fixes import edits
 from attnlint.model import Edit, Fix
 from attnlint.rule import Report, Rule
+from attnlint.sites.roles import argument, code, roles, value_positions
+from attnlint.sites.sites import AttentionSite
 
 
 class ImplicitSoftmaxDim(Rule):

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from attnlint.engine import edits
-from attnlint.engine.algebra import Monomial
-from attnlint.engine.roles import argument, code
-from attnlint.engine.sites import AttentionSite, SiteRecord
-from attnlint.engine.values import Leaf, Origin, Product, Sum, Tensor
+from attnlint.domain.algebra import Monomial
+from attnlint.domain.values import Leaf, Origin, Product, Sum, Tensor
+from attnlint.fixes import edits
 from attnlint.model import Edit, Fix
 from attnlint.rule import Report, Rule
+from attnlint.sites.roles import argument, code
+from attnlint.sites.sites import AttentionSite, SiteRecord
 
 # how the maximum over an axis is written beside the exponential of the same module
 _MAXIMA = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine.roles import carrier_of, code
-from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
+from attnlint.sites.roles import carrier_of, code
+from attnlint.sites.sites import AttentionSite
 
 
 class LowPrecisionSoftmax(Rule):

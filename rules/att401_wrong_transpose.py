@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from attnlint.engine import edits
-from attnlint.engine.algebra import AXIS, LEARNED, OPAQUE, Monomial
-from attnlint.engine.axes import Atom, Axis, Block
-from attnlint.engine.roles import code, is_sure, positions, size_name
-from attnlint.engine.sites import AttentionSite
-from attnlint.engine.values import Leaf, Origin, Tensor
+from attnlint.domain.algebra import AXIS, LEARNED, OPAQUE, Monomial
+from attnlint.domain.axes import Atom, Axis, Block
+from attnlint.domain.values import Leaf, Origin, Tensor
+from attnlint.fixes import edits
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
+from attnlint.sites.roles import code, is_sure, positions, size_name
+from attnlint.sites.sites import AttentionSite
 
 _PIECE = re.compile(r"^(?P<parent>.*)\|(?P<sizes>[^|]*)\|(?P<index>\d+)$", re.DOTALL)
 _HEADS = re.compile(r"heads|n_?head|^n?_?h$|^self\.h$", re.I)

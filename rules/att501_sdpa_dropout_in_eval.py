@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from attnlint.engine import edits
-from attnlint.engine.algebra import CONFIG
-from attnlint.engine.roles import argument, code
-from attnlint.engine.sites import AttentionSite, SiteRecord
-from attnlint.engine.values import Argument, ClassValue, Scalar
+from attnlint.domain.algebra import CONFIG
+from attnlint.domain.values import Argument, ClassValue, Scalar
+from attnlint.fixes import edits
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
+from attnlint.sites.roles import argument, code
+from attnlint.sites.sites import AttentionSite, SiteRecord
 
 _MODE = re.compile(r"train|eval|determinis|infer|grad", re.I)
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from attnlint.engine import edits
-from attnlint.engine.polarity import FUTURE, PAST
-from attnlint.engine.roles import code
-from attnlint.engine.sites import AttentionSite
-from attnlint.engine.values import Argument, Bool, NoneValue, Tensor
+from attnlint.domain.values import Argument, Bool, NoneValue, Tensor
+from attnlint.evidence.polarity import FUTURE, PAST
+from attnlint.fixes import edits
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
+from attnlint.sites.roles import code
+from attnlint.sites.sites import AttentionSite
 
 
 class SdpaCausalAndMask(Rule):

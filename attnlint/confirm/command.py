@@ -15,7 +15,7 @@ from attnlint.confirm.isolate import Limits
 
 if TYPE_CHECKING:
     from attnlint.model import Finding, Site
-    from attnlint.source import Document
+    from attnlint.text.source import Document
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -111,7 +111,7 @@ def _confirm_target(text: str, fixed: str | None, limits: Limits, fine: list[str
     """A row for each finding of the target; `fine` is told of a named place where the linter has nothing to report."""
     from attnlint.analysis import Engine, analyse, read
     from attnlint.discover import SourceFile, package_roots
-    from attnlint.source import load
+    from attnlint.text.source import load
 
     path, line, name = split_target(text)
     absolute = os.path.abspath(path)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from attnlint.engine import builtin as b
-from attnlint.engine import operations as o
-from attnlint.engine import transforms as t
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import builtin as b
+from attnlint.evaluate import operations as o
+from attnlint.evaluate import transforms as t
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks.table import LayerRow, Table, layer
 
 FUNCTIONS: dict[str, Op] = {

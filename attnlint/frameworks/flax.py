@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from attnlint.engine import operations as o
-from attnlint.engine import transforms as t
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import operations as o
+from attnlint.evaluate import transforms as t
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks import jax
 from attnlint.frameworks.table import Kernel, LayerRow, Table, layer
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnlint.engine import neighbours
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import neighbours
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks.table import Kernel, Table
 
 _AXES = (1, 2, 3)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attnlint.engine import operations as o
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import operations as o
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks.table import Table
 
 _ELEMENT = op(o.elementwise, "input other")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnlint.engine import operations as o
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import operations as o
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks import torch
 from attnlint.frameworks.table import Kernel, LayerRow, Table, layer
 

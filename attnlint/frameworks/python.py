@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attnlint.engine import builtin as b
-from attnlint.engine import operations as o
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import builtin as b
+from attnlint.evaluate import operations as o
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks.table import Table
 
 BUILTINS: dict[str, Op] = {

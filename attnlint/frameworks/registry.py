@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
-from attnlint.engine.operations import Op
+from attnlint.evaluate.operations import Op
 from attnlint.frameworks.table import Kernel, LayerRow, Table
 
 _MODULES = (

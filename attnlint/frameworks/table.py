@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnlint.engine.operations import Op
+from attnlint.evaluate.operations import Op
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnlint.engine import operations as o
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import operations as o
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks.table import LayerRow, Table, layer
 
 # rotary embeddings turn pairs of features: neither sizes nor lengths change

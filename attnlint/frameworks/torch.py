@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from attnlint.engine import operations as o
-from attnlint.engine import padding
-from attnlint.engine.operations import Op, op
+from attnlint.evaluate import operations as o
+from attnlint.evaluate import padding
+from attnlint.evaluate.operations import Op, op
 from attnlint.frameworks.table import Kernel, LayerRow, Table, layer
 
 _CAST = op(o.identity, "input dtype")

@@ -128,7 +128,7 @@ def emit_raw(pieces: Iterable[str], output_file: str | None) -> None:
         for piece in pieces:
             sys.stdout.write(piece)
         return
-    from attnlint.atomic import replace_file
+    from attnlint.text.atomic import replace_file
 
     replace_file(output_file, "".join(pieces).encode("utf-8", "backslashreplace"))
 

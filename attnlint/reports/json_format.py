@@ -8,7 +8,7 @@ from attnlint.model import Edit, Finding, Site
 
 if TYPE_CHECKING:
     from attnlint.session import Diagnostic, SiteView
-    from attnlint.source import Document, Place
+    from attnlint.text.source import Document, Place
 
 
 def location(place: Place) -> dict[str, int]:

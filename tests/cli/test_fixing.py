@@ -10,10 +10,10 @@ import sys
 import pytest
 from samples import CLEAN, FAULTY, PLAIN
 
-from attnlint import atomic
 from attnlint.fixing import rewrite
 from attnlint.model import Edit, Position, Span
-from attnlint.source import FixRefused, load
+from attnlint.text import atomic
+from attnlint.text.source import FixRefused, load
 
 IDLE = "x = 1  # attnlint: ignore[ATT101]\n"
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlint.engine import equations
-from attnlint.engine import shapes as sh
-from attnlint.engine.algebra import AXIS, ONE, Facts, Monomial, Symbol
-from attnlint.engine.shapes import Contraction, Shape
+from attnlint.domain import equations
+from attnlint.domain import shapes as sh
+from attnlint.domain.algebra import AXIS, ONE, Facts, Monomial, Symbol
+from attnlint.domain.shapes import Contraction, Shape
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 6}
 

@@ -8,8 +8,8 @@ import textwrap
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from attnlint.engine.project import Project
 from attnlint.linter import lint_text
+from attnlint.syntax.project import Project
 
 FLAGS = ("a", "b", "c")
 MODULE = """\

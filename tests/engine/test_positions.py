@@ -4,7 +4,7 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from attnlint.engine.positions import positions
+from attnlint.syntax.positions import positions
 
 TEXTS = {
     **{path.name: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))},

@@ -1,7 +1,7 @@
 import pytest
 
-from attnlint.engine.scope import ModuleScope
 from attnlint.linter import lint_text
+from attnlint.syntax.scope import ModuleScope
 
 MODEL = """
 import torch

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlint.engine import shapes as sh
-from attnlint.engine.algebra import AXIS, CONFIG, ONE, Facts, Monomial, Symbol, add
-from attnlint.engine.shapes import Axis, Lead, Shape
+from attnlint.domain import shapes as sh
+from attnlint.domain.algebra import AXIS, CONFIG, ONE, Facts, Monomial, Symbol, add
+from attnlint.domain.shapes import Axis, Lead, Shape
 
 NAMES = ("p", "q", "r", "s", "t")
 PRIMES = dict(zip(NAMES, (2, 3, 5, 7, 11), strict=True))

@@ -293,8 +293,8 @@ def blocks(x, heads, size, key):
 
 
 def test_a_long_helper_of_another_file_does_not_hide_an_attention(tmp_path):
-    from attnlint.engine.project import Project
     from attnlint.linter import lint_text
+    from attnlint.syntax.project import Project
 
     (tmp_path / "helper.py").write_text("def check(x):\n    table = [" + "1, " * 80_000 + "]\n    return x, table\n")
     text = """

@@ -197,8 +197,8 @@ def attend(x, units):
 
 
 def test_a_neighbour_called_tensorflow_is_not_the_package(judged, tmp_path):
-    from attnlint.engine.project import Project
     from attnlint.linter import lint_text
+    from attnlint.syntax.project import Project
 
     (tmp_path / "layers").mkdir()
     (tmp_path / "layers" / "tensorflow.py").write_text("nothing = 1\n")

@@ -11,8 +11,8 @@ from samples import FAULTY, ROW
 
 from attnlint.fixing import rewrite
 from attnlint.model import Edit, Position, Span
-from attnlint.notebook import NotebookDocument, without_magics
-from attnlint.source import FixRefused, load
+from attnlint.text.notebook import NotebookDocument, without_magics
+from attnlint.text.source import FixRefused, load
 
 IDLE = "x = 1  # attnlint: ignore[ATT101]"
 

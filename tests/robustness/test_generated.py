@@ -12,7 +12,7 @@ from samples import FAULTY
 
 from attnlint.analysis import Engine, analyse
 from attnlint.fixing import rewrite
-from attnlint.source import load
+from attnlint.text.source import load
 
 HERE = os.path.abspath("generated.py")
 

@@ -158,7 +158,7 @@ def test_an_interrupt_ends_at_once_and_leaves_no_worker(tmp_path, jobs, number, 
 
 HELD = """
 import os, sys, time
-from attnlint import atomic
+from attnlint.text import atomic
 real = os.replace
 def replace(*pair):
     open(sys.argv[1], "w").write("x")

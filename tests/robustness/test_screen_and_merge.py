@@ -43,7 +43,7 @@ def test_screening_loses_no_finding(tmp_path):
 
 
 def test_every_word_that_the_engine_goes_by_passes_the_screen():
-    from attnlint.engine.words import EXPONENTIAL, SOFTMAX, holds
+    from attnlint.syntax.words import EXPONENTIAL, SOFTMAX, holds
 
     def spelled(pattern):
         """One text of each alternative of a pattern: what it looks behind and ahead for is no part of it."""
@@ -60,7 +60,7 @@ def test_every_word_that_the_engine_goes_by_passes_the_screen():
 
 
 def test_a_name_that_holds_a_word_by_chance_is_no_attention():
-    from attnlint.engine.words import holds
+    from attnlint.syntax.words import holds
 
     for text in (
         "outputs = {'attentions': VisionAttention}",

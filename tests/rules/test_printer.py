@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlint.engine import printer
-from attnlint.engine.powers import misread, number_of, split
-from attnlint.engine.scope import ModuleScope, Unit
-from attnlint.engine.values import Origin
+from attnlint.domain.values import Origin
+from attnlint.evaluate.powers import misread, number_of, split
+from attnlint.fixes import printer
+from attnlint.syntax.scope import ModuleScope, Unit
 
 PLACES = [
     "y = X",

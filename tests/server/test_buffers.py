@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlint.buffers import Lines, Point, changed, replacements
 from attnlint.model import Position
+from attnlint.text.buffers import Lines, Point, changed, replacements
 
 texts = st.text(alphabet="ab\n\r\x0cä𝐪\u2028", max_size=30)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.engine.sites import AttentionSite
 from attnlint.rule import Report, Rule
+from attnlint.sites.sites import AttentionSite
 
 
 class HandWrittenAttention(Rule):

@@ -1,0 +1,1 @@
+"""The domain: monomials, axes, shapes, views, equations and the abstract values made of them."""

@@ -1,1 +1,0 @@
-"""The engine: the abstract interpreter that derives attention sites from source."""

@@ -1,0 +1,1 @@
+"""Evidence: what names and comments suggest. It may silence; it never proves."""

@@ -1,0 +1,1 @@
+"""Fixes: where a fault stands and what is written there instead."""

@@ -1,0 +1,1 @@
+"""Attention sites: what the interpreter records, and the verdict on it."""

@@ -1,0 +1,1 @@
+"""Syntax: what a text defines, binds and imports, before anything is evaluated."""

@@ -1,0 +1,93 @@
+"""Writing a file in one step: whoever looks sees the old bytes or the new ones, never half of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+
+from attnlint.config import ConfigError
+from attnlint.text import files
+
+_SYSTEM = ("/dev/", "/proc/")  # names of open files, such as /dev/stdout
+
+
+class WriteRefused(Exception):
+    """A file was not written; the text says why."""
+
+
+def replace_file(path: str, data: bytes, follow: bool = True) -> None:
+    """Writes `data` to `path` through a temporary file beside it; to a device or a pipe, which cannot be replaced, straight.
+
+    A symbolic link stays one, and its target is written; without `follow` the link itself is replaced. Raises ConfigError where
+    that cannot be done.
+    """
+    try:
+        status = _status(path) if follow else None
+        if status is not None and (_is_stream(status) or os.path.abspath(path).startswith(_SYSTEM)):
+            with open(path, "ab") as file:
+                file.write(data)
+        else:
+            _swap(os.path.realpath(path) if follow else path, data, status)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _is_stream(status: os.stat_result) -> bool:
+    return not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode)
+
+
+def rewrite_source(path: str, data: bytes, read: bytes) -> None:
+    """Puts `data` in the place of the bytes that were `read`; keeps the mode, and writes through a symbolic link to its target.
+
+    Raises WriteRefused where the file is read-only, gone, or no longer holds what was read.
+    """
+    target = os.path.realpath(path)
+    try:
+        status = os.stat(target)
+        if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
+            raise WriteRefused("is read-only: not fixed")
+        if files.read(target) != read:
+            raise WriteRefused("has changed since it was read: not fixed; run attnlint again")
+        if status.st_nlink > 1:
+            _overwrite_linked(target, data)
+        else:
+            _swap(target, data, status)
+    except OSError as error:
+        raise WriteRefused(f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _overwrite_linked(target: str, data: bytes) -> None:
+    raise WriteRefused("has several names (hard links): not fixed, since one of them would keep the old text; fix a copy of its own")
+
+
+def _swap(target: str, data: bytes, status: os.stat_result | None) -> None:
+    folder = os.path.dirname(target) or "."
+    handle, temporary = tempfile.mkstemp(prefix=".attnlint-", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if status is not None:
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+            if hasattr(os, "chown"):
+                with contextlib.suppress(OSError):
+                    os.chown(temporary, status.st_uid, status.st_gid)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
