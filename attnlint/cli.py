@@ -41,15 +41,14 @@ def _hand_over(command: str, arguments: list[str]) -> int:
     from importlib import import_module
 
     from attnlint.config import ConfigError
+    from attnlint.extras import remedy
 
     try:
         module = import_module(f"attnlint.{command}")
         entry = module.main
     except (ImportError, AttributeError) as error:
         extra = {"confirm": "probe", "server": "server"}[command]
-        raise ConfigError(
-            f"`attnlint {command}` is not available here ({error}); install it with: pip install 'attnlint[{extra}]'"
-        ) from None
+        raise ConfigError(f"`attnlint {command}` is not available here ({error}); {remedy(extra)}") from None
     return int(entry(arguments) or 0)
 
 

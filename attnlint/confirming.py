@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from attnlint.config import ConfigError
+from attnlint.extras import remedy
 from attnlint.progress import Progress
 from attnlint.session import Diagnostic
 
@@ -18,7 +19,7 @@ def confirm(diagnostics: Sequence[Diagnostic], tell: Callable[[str], None] | Non
     try:
         from attnlint.confirm import confirm_finding
     except ImportError as error:
-        raise ConfigError(f"--confirm is not available here ({error}); install it with: pip install 'attnlint[probe]'") from None
+        raise ConfigError(f"--confirm is not available here ({error}); {remedy('probe')}") from None
     confirmed = []
     for one in diagnostics:
         progress.step()

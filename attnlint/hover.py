@@ -41,7 +41,8 @@ def _section(site: Site, found: Sequence[Diagnostic], where: Callable[[int], str
     for one in found:
         finding = one.finding
         name = f"{finding.code} {finding.name}"
-        parts.append(f"{f'[{name}]({one.rule.url})' if one.rule and one.rule.url else name}: {plain(finding.message)}")
+        explained = f"\n\n{code(f'attnlint rule {finding.name}')} explains the rule." if one.rule and not one.rule.url else ""
+        parts.append(f"{f'[{name}]({one.rule.url})' if one.rule and one.rule.url else name}: {plain(finding.message)}{explained}")
     if site.derivation:
         steps = [
             f"{number}. {plain(step.label)}: {code(step.text)}" + (f" ({where(step.row)})" if step.row is not None else "")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HEADINGS = ("What it does", "Why is this bad", "Example", "Use instead", "Fix safety", "References")
 REPOSITORY = "https://github.com/OWNER/attnlint"
-"""Where the rules' pages lie. `OWNER` is a placeholder, as in README: whoever hosts the project puts a name there."""
+"""Where the rules' pages lie. `OWNER` is a placeholder, as in README: `docs/host.py` puts the account that hosts the project there."""
 OWN = re.compile(r"^ATT\d+$")
 
 
@@ -39,8 +39,10 @@ class RuleMeta:
 
     @property
     def url(self) -> str | None:
-        """Its page; None for a rule of another package, whose pages lie elsewhere."""
-        return f"{REPOSITORY}/blob/v{__version__}/docs/rules/{self.name}.md" if OWN.match(self.code) else None
+        """Its page; None for a rule of another package, and where no host has been named: `attnlint rule` has the text in any case."""
+        if "/OWNER/" in REPOSITORY or not OWN.match(self.code):
+            return None
+        return f"{REPOSITORY}/blob/v{__version__}/docs/rules/{self.name}.md"
 
 
 class UnusedSuppression:

@@ -12,7 +12,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKED = ("pyproject.toml", "README.md", "LICENSE", "attnlint", "rules")
+PACKED = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "attnlint", "rules")
 
 
 def copy_project(target: Path, *names: str) -> Path:

@@ -18,17 +18,22 @@ def main(request: str, answer: str) -> None:
     with open(request, encoding="utf-8") as stream:
         job = json.load(stream)
     stream = open(answer, "w", encoding="utf-8")  # noqa: SIM115 - opened before files are fenced off
-    for name in job["libraries"]:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            remedy = "install what the code computes with, and attnlint's own part: pip install 'attnlint[probe]'"
-            _answer(stream, {"before": None, "after": None, "reasons": [f"{name} is not installed here; {remedy}"]})
-            return
+    if missing := [name for name in job["libraries"] if not _is_here(name)]:
+        reason = f"{' and '.join(missing)} not installed here; install what it runs with: pip install {' '.join(missing)}"
+        _answer(stream, {"before": None, "after": None, "reasons": [reason]})
+        return
     _warm_up("torch" in job["libraries"])
     _fence(job["limits"], os.getcwd())
     sys.setrecursionlimit(2000)
     _answer(stream, work(job))
+
+
+def _is_here(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 def _warm_up(with_torch: bool) -> None:

@@ -37,7 +37,7 @@ def test_json_holds_every_field_of_the_contract(attnlint, tmp_path):
     assert finding["site"]["qualname"] == "SelfAttention.forward"
     assert finding["confirmation"] is None
     assert finding["noqa_row"] == ROW
-    assert finding["url"].startswith("https://")
+    assert finding["url"] is None or "OWNER" not in finding["url"]
     assert finding["message"]
 
 

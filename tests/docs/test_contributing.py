@@ -10,7 +10,7 @@ from documents import CONTRIBUTING, blocks
 from environments import Environment, copy_project
 
 COPIED = (
-    *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "action.yml", ".pre-commit-hooks.yaml"),
+    *("pyproject.toml", "setup.py", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "action.yml", ".pre-commit-hooks.yaml"),
     *("attnlint", "rules", "docs", "examples", "tests/conftest.py", "tests/inprocess.py", "tests/environments.py"),
     *("tests/docs", "tests/rules"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -20,7 +21,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     source = out / "source"
     # From a copy of the files under version control, or of all but the folders that are never packed.
-    for path in ("pyproject.toml", "README.md", "LICENSE", "attnlint", "rules"):
+    for path in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "attnlint", "rules"):
         origin = ROOT / path
         files = [origin] if origin.is_file() else [one for one in origin.rglob("*") if one.is_file() and "__pycache__" not in one.parts]
         for one in files:
@@ -50,6 +51,21 @@ def test_an_installation_pulls_in_no_framework(wheel: Path) -> None:
     needed = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert sorted(line.split(">")[0].split(";")[0].strip() for line in needed) == ["libcst", "pathspec", "tomli"]
     assert set(metadata.get_all("Provides-Extra", [])) >= {"probe", "server", "ecosystem", "dev"}
+
+
+def test_the_readme_that_an_index_shows_leads_out_of_no_checkout(wheel: Path) -> None:
+    """Every link and picture is absolute, and a picture is the raw file."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [one for one in archive.namelist() if one.endswith(".dist-info/METADATA")]
+        metadata = Parser().parsestr(archive.read(name).decode("utf-8"))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    shown = metadata.get_payload()
+    targets = re.findall(r"\]\(([^)]*)\)", shown)
+    assert len(targets) > 30
+    assert [one for one in targets if not one.startswith("https://github.com/")] == re.findall(r"!\[[^\]]*\]\(([^)]*)\)", shown)
+    assert "/main/docs/terminal.svg)" in shown and "raw.githubusercontent.com" in shown
+    addresses = dict(one.split(", ") for one in metadata.get_all("Project-URL", []))
+    assert {"Repository", "Documentation", "Changelog", "Issues"} <= set(addresses)
 
 
 def test_an_installed_wheel_finds_its_rules(wheel: Path, tmp_path: Path) -> None:

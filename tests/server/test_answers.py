@@ -113,7 +113,7 @@ def test_hover_shows_the_derivation(client):
     ):
         assert line in text.splitlines()
     assert f"(line {ROW})" in text
-    assert "/docs/rules/wrong-dim-scale.md)" in text
+    assert "`attnlint rule wrong-dim-scale` explains the rule" in text or "/docs/rules/wrong-dim-scale.md)" in text
 
 
 def test_hover_on_a_correct_site_and_on_its_product(client):
