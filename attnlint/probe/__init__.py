@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attnlint.probe.blackbox import Measurement, measure_scale
-    from attnlint.probe.decorators import checked, install
+    from attnlint.probe.checked import checked
+    from attnlint.probe.decorators import install
     from attnlint.probe.errors import AttentionFault, AttentionFaultWarning
     from attnlint.probe.expect import Expect
     from attnlint.probe.numpy_backend import array, call
@@ -28,7 +29,7 @@ _HOMES = {
     "Site": "values",
     "array": "numpy_backend",
     "call": "numpy_backend",
-    "checked": "decorators",
+    "checked": "checked",
     "install": "decorators",
     "measure_scale": "blackbox",
     "watch": "watching",

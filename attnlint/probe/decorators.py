@@ -1,205 +1,20 @@
-"""`checked` and `install`: check the first calls of a forward, a function or a model, then get out of the way."""
+"""`install`: check the first calls of a model without touching its code, then get out of the way."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import sys
-import warnings
 import weakref
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any
 
-from attnlint.probe import frames, settings
-from attnlint.probe.errors import AttentionFault, AttentionFaultWarning
+from attnlint.probe import actions, settings
 from attnlint.probe.expect import Expectation, normalise
 from attnlint.probe.report import Report
+from attnlint.probe.settings import OnFault
 from attnlint.probe.watching import watch
-
-T = TypeVar("T", bound=Callable[..., Any])
-
-
-def _compiling() -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and hasattr(torch, "compiler") and bool(torch.compiler.is_compiling())
-
-
-def _act(report: Report, action: str) -> None:
-    """Raise or warn for what one call measured."""
-    if action == "report":
-        return
-    message = report.message()
-    if not message:
-        return
-    if action == "raise":
-        raise AttentionFault(message, report)
-    where = frames.user_line()
-    warnings.warn_explicit(message, AttentionFaultWarning, where.file or "<unknown>", where.line or 1)
-
-
-# --- checked ------------------------------------------------------------------------------------------------------------------
-
-
-class _Counter:
-    """How many calls are left to check: for a function, or for each instance of a class."""
-
-    __slots__ = ("calls", "left", "per_instance")
-
-    def __init__(self, calls: int) -> None:
-        self.calls = calls
-        self.left = calls
-        self.per_instance: dict[int, Any] = {}
-
-    def instance(self, owner: Any) -> list[Any]:
-        """[calls left, weak reference] of one instance."""
-        key = id(owner)
-        known = self.per_instance.get(key)
-        if known is not None and (known[1] is None or known[1]() is owner):
-            return known
-        table = self.per_instance
-        try:
-            reference: Any = weakref.ref(owner, lambda _: table.pop(key, None))
-        except TypeError:
-            reference = None
-        fresh = [self.calls, reference]
-        table[key] = fresh
-        return fresh
-
-
-def _is_method_of(owner: Any, name: str, wrapper: Any) -> bool:
-    return any(wrapper is _function(cls.__dict__.get(name)) for cls in type(owner).__mro__)
-
-
-def _function(attribute: Any) -> Any:
-    return getattr(attribute, "__func__", attribute)
-
-
-def _wrap_function(fn: Callable[..., Any], calls: int, on_fault: str, expect: Any) -> Callable[..., Any]:
-    counter = _Counter(calls)
-    parent = getattr(fn, "__qualname__", "").rpartition(".")[0]
-    maybe_method = bool(parent) and not parent.endswith("<locals>")
-    name = getattr(fn, "__name__", "")
-
-    def check(args: tuple[Any, ...], kwargs: dict[str, Any], spend: Callable[[], None]) -> Any:
-        if _compiling() or settings.disabled():
-            return fn(*args, **kwargs)
-        with watch(expect=expect) as report:
-            result = fn(*args, **kwargs)
-        spend()
-        _act(report, settings.action(on_fault))
-        return result
-
-    if maybe_method:
-        counts = counter.per_instance
-        by_function = [calls]
-
-        @functools.wraps(fn)
-        def method(*args: Any, **kwargs: Any) -> Any:
-            known = counts.get(id(args[0])) if args else None
-            if known is not None and known[0] <= 0 and (known[1] is None or known[1]() is args[0]):
-                return fn(*args, **kwargs)
-            if args and _is_method_of(args[0], name, method):
-                own = counter.instance(args[0])
-
-                def spend_own() -> None:
-                    own[0] -= 1
-
-                return check(args, kwargs, spend_own) if own[0] > 0 else fn(*args, **kwargs)
-            if by_function[0] <= 0:
-                return fn(*args, **kwargs)
-
-            def spend() -> None:
-                by_function[0] -= 1
-
-            return check(args, kwargs, spend)
-
-        wrapper: Callable[..., Any] = method
-    else:
-        left = [calls]
-
-        @functools.wraps(fn)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            if left:
-                if left[0] > 0:
-                    return check(args, kwargs, spend_one)
-                left.clear()
-            return fn(*args, **kwargs)
-
-        def spend_one() -> None:
-            if left:
-                left[0] -= 1
-                if left[0] <= 0:
-                    left.clear()
-
-        wrapper = function
-    # torch.compile looks this up and traces the function itself: the check steps aside.
-    wrapper._torchdynamo_inline = fn  # type: ignore[attr-defined]
-    return wrapper
-
-
-def _wrap_class(cls: type, calls: int, on_fault: str, expect: Any) -> type:
-    for name in ("forward", "__call__"):
-        found = inspect.getattr_static(cls, name, None)
-        if found is not None and inspect.isfunction(found) and not _torch_default(found):
-            break
-    else:
-        raise TypeError(f"@checked on {cls.__name__}: it has neither a forward nor a __call__ to check; decorate the function that attends")
-    original: Callable[..., Any] = found
-    if name not in cls.__dict__:
-        # An inherited forward is checked for this class alone: the superclass stays as it was.
-        inherited = original
-
-        @functools.wraps(inherited)
-        def own(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return inherited(self, *args, **kwargs)
-
-        own.__qualname__ = f"{cls.__qualname__}.{name}"
-        original = own
-    wrapper = _wrap_function(original, calls, on_fault, expect)
-    setattr(cls, name, wrapper)
-    return cls
-
-
-def _torch_default(function: Any) -> bool:
-    return getattr(function, "__name__", "") == "_forward_unimplemented"
-
-
-@overload
-def checked(target: T, /) -> T: ...
-@overload
-def checked(*, calls: int = 3, on_fault: str = "raise", expect: Expectation = None) -> Callable[[T], T]: ...
-
-
-def checked(target: Any = None, /, *, calls: int = 3, on_fault: str = "raise", expect: Expectation = None) -> Any:
-    """Check the first `calls` calls of a function, a method or a class with a forward, each by itself; after that it costs nothing.
-
-    Calls are counted per function, and per instance where a class or a method is decorated. `on_fault` is "raise" (AttentionFault,
-    also where no attention ran), "warn" or "report" (measure, say nothing). With ATTNLINT_PROBE=off the very object comes back.
-    Under torch.compile nothing is checked: run the checked calls before compiling.
-    """
-    settings.check_calls(calls)
-    settings.check_on_fault(on_fault)
-    known = normalise(expect)
-
-    def decorate(obj: Any) -> Any:
-        if settings.disabled():
-            return obj
-        if isinstance(obj, type):
-            return _wrap_class(obj, calls, on_fault, known)
-        if isinstance(obj, staticmethod):
-            return staticmethod(_wrap_function(obj.__func__, calls, on_fault, known))
-        if isinstance(obj, classmethod):
-            return classmethod(_wrap_function(obj.__func__, calls, on_fault, known))
-        if not callable(obj):
-            raise TypeError(f"@checked decorates a function, a method or a class, not {type(obj).__name__}")
-        torch = sys.modules.get("torch")
-        if torch is not None and isinstance(obj, torch.nn.Module):
-            raise TypeError("@checked decorates classes and functions; for a model that exists already use probe.install(model)")
-        return _wrap_function(obj, calls, on_fault, known)
-
-    return decorate if target is None else decorate(target)
-
 
 # --- install --------------------------------------------------------------------------------------------------------------------
 
@@ -285,7 +100,7 @@ class _Dispatcher:
         model.__dict__["forward"] = self.forward
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _compiling() or settings.disabled():
+        if actions.compiling() or settings.disabled():
             return self.call(*args, **kwargs)
         model = self.model()
         handles = list(self.handles)
@@ -306,7 +121,7 @@ class _Dispatcher:
             if handle.calls_left <= 0:
                 self.remove(handle)
         for handle, _, report in blocks:
-            _act(report, settings.action(handle.on_fault))
+            actions.act(report, settings.action(handle.on_fault))
         return result
 
     def remove(self, handle: Handle) -> None:
@@ -328,7 +143,7 @@ class _Dispatcher:
             model.__dict__.pop("forward", None)
 
 
-def install(model: Any, calls: int = 3, on_fault: str = "report", expect: Expectation = None) -> Handle:
+def install(model: Any, calls: int = 3, on_fault: OnFault = "report", expect: Expectation = None) -> Handle:
     """Check the next `calls` calls of a model without touching its code; after the last one the model is as it was.
 
     `on_fault` is "report" (read `handle.report`), "warn" or "raise", both within the call. Handles may be removed in any order.

@@ -17,9 +17,11 @@ class Expect:
     why: str = ""
 
     @classmethod
-    def unscaled(cls, why: str = "") -> Expect:
-        """softmax(q·k) as it stands: T5 and its kin fold the scale into the initialisation."""
-        return cls(1.0, why or "declared unscaled")
+    def unscaled(cls, why: str) -> Expect:
+        """softmax(q·k) as it stands: T5 and its kin fold the scale into the initialisation. Raises ValueError without a reason."""
+        if not isinstance(why, str) or not why.strip():
+            raise ValueError("Expect.unscaled() wants the reason: write Expect.unscaled('T5 folds the scale into the initialisation')")
+        return cls(1.0, why)
 
     @classmethod
     def mup(cls, multiplier: float = 1.0, why: str = "") -> Expect:

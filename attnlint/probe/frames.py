@@ -25,6 +25,14 @@ class Place(NamedTuple):
     user: Line
     raw: Line
     modules: tuple[Any, ...]
+    function: str = ""  # the user's function, by name
+
+
+def _function_name(frame: FrameType) -> str:
+    code = frame.f_code
+    name: str = getattr(code, "co_qualname", code.co_name)  # a qualified one from Python 3.11 on
+    name = name.rpartition("<locals>.")[2]
+    return "" if name.startswith("<") else name
 
 
 def _is_internal(filename: str) -> bool:
@@ -69,6 +77,7 @@ def place(module_type: type | None) -> Place:
     frame: FrameType | None = sys._getframe(1)
     user: Line | None = None
     raw: Line | None = None
+    function = ""
     modules: list[Any] = []
     loose: list[Any] = []
     while frame is not None:
@@ -87,6 +96,7 @@ def place(module_type: type | None) -> Place:
             raw = Line(name, frame.f_lineno)
         if user is None and not _is_internal(name):
             user = Line(name, frame.f_lineno)
+            function = _function_name(frame)
         if module_type is not None and code.co_argcount:
             if code.co_name in ("_call_impl", "forward"):
                 owner = _self_of(frame)
@@ -101,4 +111,4 @@ def place(module_type: type | None) -> Place:
         if not any(owner is m for m in modules):
             modules.append(owner)
     last = Line("", 0)
-    return Place(user or raw or last, raw or user or last, tuple(modules))
+    return Place(user or raw or last, raw or user or last, tuple(modules), function)

@@ -48,7 +48,7 @@ def page(report: Report) -> str:
 
 
 def _section(site: Site) -> str:
-    title = f"{site.module or '(no module)'} · {text.short(site.file)}:{site.line}"
+    title = f"{site.name} · {text.short(site.file)}:{site.line}"
     body = (
         f"<pre>{html.escape(text.fault(site))}</pre>" if site.status == "fault" else f"<p>{html.escape(site.note)}</p>" if site.note else ""
     )

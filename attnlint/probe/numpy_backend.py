@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from attnlint.probe.facts import Info
+from attnlint.probe.taken_in import TakenIn
 from attnlint.probe.trace import Trace
 from attnlint.probe.values import Geometry
 
@@ -96,6 +97,9 @@ def _trace() -> Trace | None:
 
 class TracedArray(np.ndarray):
     """An array whose operations are reported to the open block of this thread. Values and dtypes are NumPy's own."""
+
+    scalar = False
+    """Whether NumPy has a scalar here, not an array without axes."""
 
     def __array_finalize__(self, obj: Any) -> None:
         return
@@ -232,7 +236,9 @@ def _wrap(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return x.view(TracedArray) if x.dtype.kind in "fiubc" else x
     if isinstance(x, np.generic) and x.dtype.kind == "f":
-        return np.asarray(x).view(TracedArray)
+        made = np.asarray(x).view(TracedArray)
+        made.scalar = True
+        return made
     return x
 
 
@@ -685,26 +691,20 @@ def array(x: Any, dtype: Any = None) -> Any:
     return plain.view(TracedArray)
 
 
-def _entered(x: Any) -> Any:
-    if isinstance(x, np.ndarray) and x.dtype.kind in "fiubc":
-        return x if isinstance(x, TracedArray) else x.view(TracedArray)
-    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields") and any(isinstance(i, np.ndarray) for i in x):
-        return type(x)(_entered(i) for i in x)
-    if isinstance(x, dict):
-        return {k: _entered(v) for k, v in x.items()}
-    return x
-
-
 def call(f: Callable[..., Any], *arrays: Any, **kwargs: Any) -> Any:
-    """f(*arrays, **kwargs) with its NumPy arrays traced; the result comes back as plain arrays."""
-    result = f(*[_entered(a) for a in arrays], **{k: _entered(v) for k, v in kwargs.items()})
-    return _plain(result)
+    """f(*arrays, **kwargs) with its NumPy arrays traced, also in lists, dicts and attributes; the result comes back as plain arrays."""
+    taken = TakenIn(f, arrays, kwargs)
+    given, named = taken.enter()
+    try:
+        return taken.plain(f(*given, **named))
+    finally:
+        taken.leave()
 
 
-def _plain(x: Any) -> Any:
-    if isinstance(x, TracedArray):
-        return x.view(np.ndarray) if x.ndim else x.view(np.ndarray)[()]
-    return _strip_all(x)
+def plain(x: TracedArray) -> Any:
+    """A traced array as code without the probe would have it: a plain array over the same memory, or a scalar."""
+    made = x.view(np.ndarray)
+    return made[()] if x.scalar and not x.ndim else made
 
 
-__all__ = ["NumpyArrays", "TracedArray", "array", "call"]
+__all__ = ["NumpyArrays", "TracedArray", "array", "call", "plain"]

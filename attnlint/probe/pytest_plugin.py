@@ -20,6 +20,9 @@ class AttentionProbe:
         self.report = report
 
 
+_PROBE = pytest.StashKey[AttentionProbe]()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
@@ -44,13 +47,22 @@ def _expectation(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def attention_probe(request: pytest.FixtureRequest) -> Iterator[AttentionProbe]:
-    """Watch every attention of the test; at its end fail for a fault, or where no attention ran."""
-    from attnlint.probe.errors import AttentionFault
+    """Watch every attention of the test; it fails for a fault, or where no attention ran."""
     from attnlint.probe.watching import watch
 
     with watch(expect=_expectation(request)) as report:
-        yield AttentionProbe(report)
-    try:
-        report.raise_for_faults()
-    except AttentionFault as fault:
-        pytest.fail(str(fault), pytrace=False)
+        found = AttentionProbe(report)
+        request.node.stash[_PROBE] = found
+        yield found
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A test that passed fails once, as a failure of the test itself, where its attention is at fault."""
+    outcome: Any = yield
+    found = item.stash.get(_PROBE, None)
+    if found is None or outcome.excinfo is not None:
+        return
+    message = found.report.message()
+    if message:
+        outcome.force_exception(pytest.fail.Exception(message, pytrace=False))

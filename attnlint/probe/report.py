@@ -356,6 +356,7 @@ def _add(group: _Group, run: Run, verdict: Verdict, error: float | None) -> None
         dtype=run.dtype,
         op=run.op,
         note="; ".join(verdict.notes),
+        function=run.place.function,
     )
     if group.worst is None or _rank(site) > _rank(group.worst):
         group.worst = site

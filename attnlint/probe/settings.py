@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Literal, get_args
 
 VARIABLE = "ATTNLINT_PROBE"
 VALUES = ("off", "warn", "raise")
-ON_FAULT = ("raise", "warn", "report")
+OnFault = Literal["raise", "warn", "report"]
+ON_FAULT: tuple[str, ...] = get_args(OnFault)
 
 
 def switch() -> str | None:

@@ -37,7 +37,9 @@ def nothing_observed(softmaxes: int, opaque: Iterable[str]) -> str:
         )
     lines.append(
         "  Work of another thread, of a compiled graph or on plain NumPy arrays is not observed: run the forward in this block and thread, "
-        "before compiling; pass NumPy arrays through probe.array(x) or probe.call(f, *arrays)."
+        "before compiling. NumPy arrays are seen as arguments and attributes of a @probe.checked function, through "
+        "probe.call(f, *arrays) and probe.array(x); "
+        "np.asarray and scipy strip them: measure such a function with probe.measure_scale(fn, head_dim=...)."
     )
     return "\n".join(lines)
 
@@ -50,8 +52,7 @@ def faults(found: Sequence[Site], total: int) -> str:
 
 def fault(site: Site) -> str:
     """One fault in full: what was measured, which wrong factor it is, every factor with its line, the effect, and the remedy."""
-    name = site.module or "(no module)"
-    lines = [f"{name} [{site.kind}] {short(site.file)}:{site.line}, {site.calls} call{'s' if site.calls != 1 else ''}"]
+    lines = [f"{site.name} [{site.kind}] {short(site.file)}:{site.line}, {site.calls} call{'s' if site.calls != 1 else ''}"]
     lines.append(
         f"  measured scale {number(site.scale, 6)}, expected {number(site.expected, 6)}"
         + (f" (ratio {number(site.ratio, 6)}, tolerance {site.tolerance:g} in {site.dtype})" if site.ratio is not None else "")
@@ -119,7 +120,7 @@ HEADINGS = ("module", "place", "calls", "d_k", "scale", "expected", "ratio", "st
 def cells(site: Site) -> tuple[str, ...]:
     status = f"{site.status}: {site.kind}" if site.kind else site.status
     return (
-        site.module or "(no module)",
+        site.name,
         f"{short(site.file)}:{site.line}",
         str(site.calls),
         str(site.head_dim or "–"),

@@ -79,7 +79,13 @@ class Site:
     op: str = ""
     note: str = ""
     faults: int = 0
+    function: str = ""
     samples: Samples | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """How reports call the site: its module, else the function that computes it."""
+        return self.module or (f"{self.function}()" if self.function else "(no module)")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values only, as `Report.to_json` writes them; samples are left out."""

@@ -52,6 +52,7 @@ class Session:
         self.numpy_trace: Trace | None = None
         self.torch_trace: Trace | None = None
         self.torch_owner: Report | None = None
+        self.suspended = False
 
     def deliver(self, run: Run) -> None:
         for report in self.reports:
@@ -63,10 +64,13 @@ class Session:
 
     def open(self, report: Report) -> None:
         self.reports.append(report)
-        if self.torch_mode is None and "torch" in sys.modules and hasattr(sys.modules["torch"], "nn"):
-            self._hook_torch(report)
+        self._hook_if_loaded(report)
         if self.torch_mode is not None and report.model is not None:
             self._note_parameters(report.model)
+
+    def _hook_if_loaded(self, report: Report) -> None:
+        if self.torch_mode is None and "torch" in sys.modules and hasattr(sys.modules["torch"], "nn"):
+            self._hook_torch(report)
 
     def _hook_torch(self, report: Report) -> None:
         from attnlint.probe.torch_arrays import TorchArrays
@@ -100,9 +104,12 @@ class Session:
         if self.torch_owner is report:
             mode, self.torch_mode, self.torch_owner = self.torch_mode, None, None
             try:
-                mode.__exit__(None, None, None)
+                if not self.suspended:
+                    mode.__exit__(None, None, None)
             finally:
-                _stance.leave()
+                if not self.suspended:
+                    _stance.leave()
+                self.suspended = False
                 if self.torch_trace is not None:
                     self.torch_trace.clear()
                     self.torch_trace = None
@@ -110,12 +117,39 @@ class Session:
             self.numpy_trace.clear()
             self.numpy_trace = None
 
+    def suspend(self) -> None:
+        """Stop watching, and keep all that is known: the block goes on in `resume`, perhaps in another thread."""
+        if self.torch_mode is not None and not self.suspended:
+            self.suspended = True
+            try:
+                self.torch_mode.__exit__(None, None, None)
+            finally:
+                _stance.leave()
+
+    def resume(self) -> None:
+        if self.suspended:
+            _stance.enter()
+            self.torch_mode.__enter__()
+            self.suspended = False
+        elif self.torch_mode is None and self.reports:
+            self._hook_if_loaded(self.reports[0])
+
     def numpy(self) -> Trace:
         if self.numpy_trace is None:
             from attnlint.probe.numpy_backend import NumpyArrays
 
             self.numpy_trace = Trace(NumpyArrays(), self.deliver, self.wants_samples)
         return self.numpy_trace
+
+
+def current_session() -> Session | None:
+    """This thread's session, whether a block is open in it or not."""
+    return getattr(_local, "session", None)
+
+
+def use_session(session: Session | None) -> None:
+    """Make this the thread's session: a coroutine brings its own for the time of a step."""
+    _local.session = session
 
 
 def current() -> Session | None:

@@ -238,9 +238,9 @@ def test_the_pytest_module_of_the_page_on_the_probe_passes_and_would_fail(tmp_pa
         block.text.replace("scale=1.0", "scale=2.0").replace("16, 8))", "16, 8), scale=3.0)"), encoding="utf-8"
     )
     done = call([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], tmp_path)
-    assert "4 passed, 2 errors" in done.stdout, done.stdout
-    assert "ERROR test_wrong.py::test_the_scale_is_right" in done.stdout
-    assert "ERROR test_wrong.py::test_the_scale_is_what_is_meant" in done.stdout
+    assert "2 failed, 2 passed" in done.stdout, done.stdout
+    assert "FAILED test_wrong.py::test_the_scale_is_right" in done.stdout
+    assert "FAILED test_wrong.py::test_the_scale_is_what_is_meant" in done.stdout
 
 
 @pytest.mark.parametrize(

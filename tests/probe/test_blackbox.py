@@ -83,7 +83,7 @@ def test_compiled_scripted_and_custom_operations():
 
 
 def test_expectations():
-    assert probe.measure_scale(by_hand(1.0), D, expect=probe.Expect.unscaled()).status == "declared"
+    assert probe.measure_scale(by_hand(1.0), D, expect=probe.Expect.unscaled("a test")).status == "declared"
     assert probe.measure_scale(by_hand(1 / D), D, expect=lambda d: 1 / d).ratio == pytest.approx(1.0, rel=1e-5)
 
 

@@ -67,7 +67,7 @@ def test_expectations(expect, status, ratio, x):
 
 
 def test_mup_and_an_unmet_declaration(x):
-    for make, expect, status in ((zoo.OverD, probe.Expect.mup(), "declared"), (zoo.Plain, probe.Expect.unscaled(), "fault")):
+    for make, expect, status in ((zoo.OverD, probe.Expect.mup(), "declared"), (zoo.Plain, probe.Expect.unscaled("a test"), "fault")):
         model = make()
         with probe.watch(model, expect=expect) as report:
             model(x)
@@ -77,7 +77,7 @@ def test_mup_and_an_unmet_declaration(x):
 def test_patterns_name_modules(x):
     model = nn.ModuleDict({"encoder": zoo.Missing(), "decoder": zoo.Plain()})
     model.forward = lambda x: model["decoder"](model["encoder"](x))
-    with probe.watch(model, expect={"enc*": probe.Expect.unscaled()}) as report:
+    with probe.watch(model, expect={"enc*": probe.Expect.unscaled("a test")}) as report:
         model(x)
     assert {s.module: s.status for s in report.sites} == {"encoder": "declared", "decoder": "ok"}
 
@@ -86,6 +86,14 @@ def test_patterns_name_modules(x):
 def test_what_is_no_expectation(wrong):
     with pytest.raises(TypeError, match="expect="):
         probe.watch(expect=wrong)
+
+
+@pytest.mark.parametrize("reason", ["", " ", None])
+def test_unscaled_wants_a_reason(reason):
+    with pytest.raises(ValueError, match="wants the reason"):
+        probe.Expect.unscaled(reason)
+    with pytest.raises(TypeError, match="why"):
+        probe.Expect.unscaled()
 
 
 @pytest.mark.parametrize("wrong", [0, float("nan"), float("inf")])
@@ -439,8 +447,8 @@ def test_the_fixture(pytester):
             attend(1.0)
         """
     )
-    result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "--strict-markers", "-rE")
-    result.assert_outcomes(passed=5, errors=3)
+    result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "--strict-markers", "-rf")
+    result.assert_outcomes(passed=2, failed=3)
     text = result.stdout.str()
     assert "missing-scale" in text and "no attention ran" in text
 
