@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from attnlint.domain.values import Origin
+from attnlint.fixes.settled import settled
 from attnlint.model import Finding, LintResult, Position, Site, Span
 from attnlint.rule import Rule, all_rules
 from attnlint.sites import derivation, naming
@@ -17,13 +18,33 @@ from attnlint.syntax.scope import ModuleScope
 
 
 def lint_text(text: str, path: str, project: Project | None = None, rules: Sequence[type[Rule]] | None = None) -> LintResult:
-    """Every site of a source text, and every finding of every rule (preview rules too).
+    """Every site of a source text, and every finding of every rule (preview rules too); a fix only where it settles its finding.
 
     `path` names the file in findings and resolves its imports inside `project`. Raises SyntaxError where the text does
     not parse.
     """
+    tree = project or Project([os.path.dirname(path) or "."])
+
+    def text_of(name: str) -> str | None:
+        if name == path:
+            return text
+        module = tree.module_at(name)
+        return module.text if module is not None else None
+
+    def again(changed: Mapping[str, str]) -> LintResult | None:
+        elsewhere = {name: new for name, new in changed.items() if name != path}
+        try:
+            return _judge(changed.get(path, text), path, tree.with_texts(elsewhere) if elsewhere else tree, rules)
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+
+    return settled(_judge(text, path, tree, rules), text_of, again)
+
+
+def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] | None) -> LintResult:
+    """Sites and findings of a text, with every fix that a rule made."""
     scope = ModuleScope.read(path, text)
-    analysis = Analysis(scope, project or Project([os.path.dirname(path) or "."]))
+    analysis = Analysis(scope, project)
     judged = analysis.run()
     active = [rule() for rule in (all_rules() if rules is None else rules)]
     findings: list[Finding] = []

@@ -64,11 +64,23 @@ class Place:
             return None
         made_here = self.origin.unit is product.origin.unit and function_of(self.origin) is function_of(product.origin)
         sides = ((product.left, product.left_axes), (product.right, product.right_axes))
-        for node, (tensor, axes) in zip(_operands(product.origin.node), sides, strict=False):
-            index = _place_of(tensor, axes)
-            if made_here and index is not None and isinstance(node, cst.Name) and self._holds_still(node.value, product.origin):
-                return cst.parse_expression(f"{node.value}.shape[{index}]")
+        for node, (tensor, axes) in zip(operands(product.origin.node), sides, strict=False):
+            index, name = _place_of(tensor, axes), self._name_of(node, tensor)
+            if made_here and index is not None and name is not None and self._holds_still(name, product.origin):
+                return cst.parse_expression(f"{name}.shape[{index}]")
         return self._layer_width(wanted)
+
+    def _name_of(self, node: cst.BaseExpression, tensor: Tensor) -> str | None:
+        """The name of an operand of the product, also beside a factor, which leaves the shape as it is."""
+        match node:
+            case cst.Name(value=name):
+                return name
+            case cst.BinaryOperation(left=cst.Name(value=name), operator=cst.Multiply() | cst.Divide()):
+                held = self.site.record.names_in_scope.get(name)
+                made = held.content if isinstance(held, Tensor) else held
+                same = isinstance(tensor.content, Leaf) and isinstance(made, (Leaf, Argument)) and made.key == tensor.content.key
+                return name if same else None
+        return None
 
     def _holds_still(self, name: str, product: Origin) -> bool:
         """Whether a name is bound at this place and holds there what it holds beside the product."""
@@ -201,13 +213,13 @@ def place(site: AttentionSite, origin: Origin) -> Place:
 _PRODUCTS = {"matmul", "bmm", "mm", "dot", "mul", "multiply", "inner", "einsum", "batch_dot", "tensordot", "matvec", "mv"}
 
 
-def _operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
+def operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     """The two operands of a product, as written."""
     match node:
         case cst.BinaryOperation(left=left, right=right):
             return left, right
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="sum"))) if isinstance(inner, cst.BinaryOperation):
-            return _operands(inner)
+            return operands(inner)
         case cst.Call() if called(node) not in _PRODUCTS | set(SCALE_ARGUMENTS):
             return ()
         case cst.Call(args=[*arguments]) if called(node) == "einsum":
@@ -224,8 +236,13 @@ def _operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
 
 def _place_of(tensor: Tensor, axes: tuple[Axis, ...]) -> int | None:
     """Which axis of a tensor is contracted, counted from the end."""
+    if len(axes) != 1:
+        return None
     known = tensor.shape.axes
-    return next((i - len(known) for i, axis in enumerate(known) if axis.key == axes[0].key), None) if len(axes) == 1 else None
+    found = next((i - len(known) for i, axis in enumerate(known) if axis.key == axes[0].key), None)
+    if found is None and isinstance(tensor.content, Leaf) and axes[0].key == f"{tensor.content.key}[-1]":
+        return -1  # of an argument no more is known than that this axis is its last
+    return found
 
 
 _CONSTRUCTORS = {"__init__", "setup", "build"}

@@ -119,7 +119,9 @@ def replace(origin: Origin, new: cst.BaseExpression) -> Change:
     if isinstance(new, cst.Integer) and isinstance(next(ancestors(origin), None), cst.Attribute):
         new = grouped(new)  # `2.real` is no expression
     multiline = "\n" in origin.unit.code(new) or "\r" in origin.unit.code(new)
-    if old.lpar and not new.lpar and (multiline or precedence(new) < floor or isinstance(new, cst.BinaryOperation)):
+    if isinstance(old, cst.NamedExpr):
+        pass  # its parentheses are part of it
+    elif old.lpar and not new.lpar and (multiline or precedence(new) < floor or isinstance(new, cst.BinaryOperation)):
         plain = grouped(bare(old)) if isinstance(old, cst.BinaryOperation) else bare(old)
         made = new.deep_replace(old, plain)  # what is said beside a parenthesis is said once
         assert isinstance(made, cst.BaseExpression)

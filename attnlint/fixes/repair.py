@@ -6,17 +6,19 @@ else an axis of the query or key. Every fix is unsafe: a checkpoint was trained 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import libcst as cst
 
 from attnlint.domain.algebra import CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, power_of
-from attnlint.domain.values import Origin, Product
+from attnlint.domain.values import Leaf, Origin, Product, scale_of
 from attnlint.evaluate.powers import HALF, SCALE_ARGUMENTS, called, split
+from attnlint.evaluate.tensors import others_of, products_of
 from attnlint.fixes import available, places, printer, uses
 from attnlint.fixes.printer import Change
 from attnlint.model import Fix
+from attnlint.sites.judge import operand_of
 from attnlint.sites.naming import size_like
 from attnlint.sites.sites import AttentionSite, PlacedFactor
 from attnlint.syntax.scope import Unit
@@ -45,10 +47,14 @@ def scale_product(site: AttentionSite) -> Fix | None:
     if site.record.kernel is not None:
         return _give_scale(site, site.product.origin)
     target = _unscaled_logits(site)
-    if target is None:
+    shares = _unscaled_shares(site)
+    if target is None or shares is None:
         return None
-    operand = _scale_operand(site, target)
-    return _fix(site, target, [_scaled(target, *operand)]) if operand is not None else None
+    targets = [target, *(share for share in shares if target.node is site.product.origin.node)]
+    operands = [_scale_operand(site, one) for one in targets]
+    if any(operand is None for operand in operands):
+        return None
+    return _fix(site, target, [_scaled(one, *operand) for one, operand in zip(targets, operands, strict=True) if operand is not None])
 
 
 def correct_number(site: AttentionSite) -> Fix | None:
@@ -61,7 +67,7 @@ def correct_number(site: AttentionSite) -> Fix | None:
     operand = culprit.factor.operand
     candidates = [where] if where is not None and uses.is_own(site, where) else []
     if operand is not None and (where is None or operand.node is not where.node) and not uses.disagrees(site, operand):
-        candidates.append(operand)
+        candidates += [operand] if not uses.is_overridden(operand) else []
     for origin in candidates:
         if not _serves_all(site, origin, needed) or (origin is operand and origin is not where and uses.leaves_behind(site, origin)):
             continue
@@ -241,6 +247,8 @@ def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.Bas
     node = origin.node
     if site.contraction is None or not isinstance(node, cst.BaseExpression):
         return None
+    if isinstance(node, cst.NamedExpr):
+        return _of_named(site, node, needed)
     exponent = _exponent(site, needed)
     if exponent is None:
         return None
@@ -262,6 +270,16 @@ def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.Bas
         case cst.Call() if power == HALF and exponent == -HALF and base is not node:
             return printer.product(cst.Integer("1"), _rebased(node, base, size), divide=True)
     return printer.power(size, exponent)
+
+
+def _of_named(site: AttentionSite, node: cst.NamedExpr, needed: Monomial) -> cst.BaseExpression | None:
+    """`(d := q.shape[-1]) ** 0.5`: a power of what is named there, where one is right, so that others read what they have read."""
+    culprit = site.culprit
+    if culprit is None or culprit.factor.operand is None or culprit.factor.operand.node is not node:
+        return None
+    made = culprit.factor.value.power(Fraction(-1)) if culprit.factor.division else culprit.factor.value
+    exponent = power_of(site.facts.normalise(needed), site.facts.normalise(made))
+    return printer.power(printer.grouped(node), exponent) if exponent is not None else None
 
 
 def _base_holds(site: AttentionSite, origin: Origin, power: Fraction) -> bool:
@@ -340,6 +358,39 @@ def _unscaled_logits(site: AttentionSite) -> Origin | None:
         case cst.Call(args=[cst.Arg(value=cst.Name() as argument), *_]):
             return Origin(anchor.unit, argument)
     return None
+
+
+def _unscaled_shares(site: AttentionSite) -> list[Origin] | None:
+    """The other products of a sum that lack the scale as well (relative positions); None where one cannot be scaled along."""
+    logits, product = site.record.logits, site.product
+    if logits is None or product is None or product.origin is None:
+        return []
+    found: dict[int, Origin] = {}
+    for carrier, other in products_of(logits):
+        net = scale_of((*carrier.factors, *operand_of(other.left).factors, *operand_of(other.right).factors))
+        if other is product or not site.facts.normalise(net).is_one:
+            continue
+        if not site.facts.equal(other.size, product.size):
+            continue  # coordinates or segments
+        origin = other.origin
+        if origin is None or origin.unit.scope is not product.origin.unit.scope or uses.disagrees(site, origin):
+            return None
+        found[id(origin.node)] = origin
+    found.pop(id(product.origin.node), None)
+    asked = {node.value for node in uses.names(product.origin.node)}
+    for term in others_of(logits):
+        content, last = term.content, term.history[-1] if term.history else None
+        if not isinstance(content, Leaf) or content.kind not in ("opaque", "projection") or last is None:
+            continue
+        if not asked & {node.value for node in uses.names(last.node)}:
+            continue
+        source = content.source
+        if source is None or not source.shape.axes or not site.facts.equal(source.shape.axes[-1].size, product.size):
+            return None  # what is not followed may be a product of the query, too
+        if last.unit.scope is not product.origin.unit.scope or not available.operands(last.node):
+            return None
+        found[id(last.node)] = last  # a product with a table of positions
+    return list(found.values())
 
 
 def _scaled(target: Origin, operand: cst.BaseExpression, divide: bool) -> Change:
@@ -543,7 +594,7 @@ def _same_operand(site: AttentionSite, placed: PlacedFactor, target: Origin) -> 
 
 def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change], text: str | None = None) -> Fix | None:
     """The fix, where all its edits lie in the file of the finding and its printed text is proved."""
-    if any(change.unit.scope is not where.unit.scope for change in changes):
+    if any(change.unit.scope is not where.unit.scope or _unbinds(change) for change in changes):
         return None
     edits = printer.edits(changes)
     if not edits:
@@ -552,6 +603,18 @@ def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change], text: st
     if text is None:
         text = f"without `{_shown(changes[0].unit, changes[0].old)}`"
     return Fix("unsafe", f"{text if len(text) <= 90 else text[:89] + '…'} ({_UNSAFE})", edits)
+
+
+def _unbinds(change: Change) -> bool:
+    """Whether a name that is bound within an expression would not be bound any more."""
+    return bool(set(_names_bound(change.old)) - set(_names_bound(change.new) if change.new is not None else ()))
+
+
+def _names_bound(node: cst.CSTNode) -> Iterator[str]:
+    if isinstance(node, cst.NamedExpr) and isinstance(node.target, cst.Name):
+        yield node.target.value
+    for child in node.children:
+        yield from _names_bound(child)
 
 
 def _shown(unit: Unit, node: cst.CSTNode) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from attnlint.domain.values import Origin
+from attnlint.domain.values import Origin, Product, Sum, Tensor
 from attnlint.evaluate.powers import SCALE_ARGUMENTS, called
 from attnlint.fixes import places
 from attnlint.sites.sites import AttentionSite, PlacedFactor
@@ -35,27 +36,84 @@ def is_own(site: AttentionSite, origin: Origin) -> bool:
     culprit = site.culprit
     assert culprit is not None
     operand = culprit.factor.operand
-    if operand is None or inside(operand.node, origin.node) or places.is_handed_over(origin):
-        return True
     target = _target_of(origin)
+    named = operand is not None and isinstance(operand.node, cst.NamedExpr) and operand.node.target is target
+    if operand is None or (inside(operand.node, origin.node) and not named) or places.is_handed_over(origin):
+        return True
     if target is None:
         return False
-    used = _used(site)
+    return _read_for_logits_alone(site, origin, target, _used(site))
+
+
+def _read_for_logits_alone(site: AttentionSite, origin: Origin, target: cst.Name | cst.Attribute, used: Sequence[cst.CSTNode]) -> bool:
+    """Whether every place that reads a name or an attribute scales logits with this fault, if need be under another name."""
     known = set(map(id, used))
     reads = _reads(origin, target)
-    here = places.function_of(operand)
-    names = {node.value for node in used if isinstance(node, cst.Name)}
-    beside = [node for node in reads if id(node) not in known]
-    return bool(reads) and all(_scales(Origin(operand.unit, node), here, names) for node in beside)
+    beside = [Origin(origin.unit, node) for node in reads if id(node) not in known]
+    return (bool(reads) or _is_bound_within(target, used)) and all(
+        _is_renamed(site, read, used) or _is_given_to_helper(site, read, known) or scales_beside(site, read) for read in beside
+    )
+
+
+def _is_bound_within(target: cst.CSTNode, used: Sequence[cst.CSTNode]) -> bool:
+    """`logits * (scale := d ** -1)`: the name is bound where the number is applied."""
+    return any(isinstance(node, cst.NamedExpr) and node.target is target for node in used)
+
+
+def _is_renamed(site: AttentionSite, read: Origin, used: Sequence[cst.CSTNode]) -> bool:
+    """`scale = self.scale`, where that name in turn is read for the logits alone."""
+    match next(places.ancestors(read), None):
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+            return _function_of_local(read) is not None and _read_for_logits_alone(site, read, name, used)
+    return False
+
+
+def _is_given_to_helper(site: AttentionSite, read: Origin, known: set[int]) -> bool:
+    """`scores(q, k, self.scale)`, where the function of that name does nothing with its parameter but scale these logits."""
+    operand = site.culprit.factor.operand if site.culprit is not None else None
+    helper = places.function_of(operand) if operand is not None else None
+    if operand is None or not isinstance(operand.node, cst.Name) or not isinstance(helper, cst.FunctionDef):
+        return False
+    match list(places.ancestors(read))[:2]:
+        case [cst.Arg(), cst.Call() as call] if called(call) == helper.name.value and helper is not places.function_of(read):
+            finder = _Reads(operand.node.value)
+            helper.body.visit(finder)
+            return all(id(node) in known for node in finder.found if isinstance(node, cst.Name))
+    return False
 
 
 def _used(site: AttentionSite) -> list[cst.CSTNode]:
-    """The numbers that sites with this very fault apply, and those that they are handed."""
+    """The numbers that sites with this very fault apply, to the product or to a share of the logits, and those that they are handed."""
     used: list[cst.CSTNode] = []
     for other in (site, *(other for other in site.siblings if other.verdict == "faulty" and other.kind == site.kind)):
         used += [placed.factor.operand.node for placed in other.factors if placed.factor.operand is not None]
         used += [argument.value for call in other.record.call_sites if isinstance(call.node, cst.Call) for argument in call.node.args]
+        used += _of_terms(other.record.logits)
     return used
+
+
+def _of_terms(logits: Tensor | None) -> Iterator[cst.CSTNode]:
+    """The numbers that scale the shares of the logits, and what is multiplied there."""
+    pending = [logits] if logits is not None else []
+    for tensor in pending:
+        yield from (factor.operand.node for factor in tensor.factors if factor.operand is not None)
+        match tensor.content:
+            case Sum(terms=terms):
+                pending += terms
+            case Product(left=left, right=right):
+                pending += (left, right)
+
+
+def is_overridden(operand: Origin) -> bool:
+    """Whether a subclass in the file gives the attribute another value but keeps the method, so that what applies it serves both."""
+    method = places.function_of(operand)
+    if not isinstance(operand.node, cst.Attribute) or not isinstance(method, cst.FunctionDef):
+        return False
+    scope, name = operand.unit.scope, operand.node.attr.value
+    below = _kin(operand)[1]
+    texts = [scope.statement_text(one) for one in scope.statements if one.kind == "class" and below & set(one.names)]
+    texts = [text for text in texts if not re.search(rf"\bdef {re.escape(method.name.value)}\b", text)]
+    return any(_sets(text, name) or re.search(rf"^\s+(?:def\s+)?{re.escape(name)}\s*[:=(]", text, re.MULTILINE) for text in texts)
 
 
 def leaves_behind(site: AttentionSite, operand: Origin) -> bool:
@@ -67,24 +125,78 @@ def leaves_behind(site: AttentionSite, operand: Origin) -> bool:
     function.body.visit(finder)
     known = set(map(id, _used(site)))
     reads = [node for node in finder.found if isinstance(node, cst.Attribute) and id(node) not in known]
-    return any(_scales(Origin(operand.unit, node), function, set()) for node in reads)
+    return any(scales_beside(site, Origin(operand.unit, node)) for node in reads)
 
 
-def _scales(read: Origin, function: cst.CSTNode | None, names: set[str]) -> bool:
-    """Whether a number is what scales in a function: under another name, in a position's share of the logits, or in the fused way."""
-    if function is None or places.function_of(read) is not function:
+def scales_beside(site: AttentionSite, read: Origin) -> bool:
+    """Whether a number scales an operand of the product once more on the way to the softmax: in a share of the logits, or the fused way."""
+    product = site.product.origin if site.product is not None else None
+    function = places.function_of(read)
+    if product is None or product.unit is not read.unit or places.function_of(product) is not function:
         return False
-    around = list(places.ancestors(read))
-    for node in around:
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]) if name in names:
-                return True
-    match around[:1]:
-        case [cst.BinaryOperation(operator=cst.Multiply() | cst.Divide())]:
-            return True
-        case [cst.Arg(keyword=cst.Name(value=keyword))]:
-            return keyword in _KEYWORDS
+    operands = {node.value for node in names(product.node)} - {"self"}
+    match next(places.ancestors(read), None):
+        case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide(), left=left, right=right):
+            other = right if left is read.node else left
+            shared = isinstance(other, (cst.Name, cst.BinaryOperation)) and operands & {node.value for node in names(other)}
+            return bool(shared) and _leads_to_softmax(site, read)
+        case cst.Arg(keyword=cst.Name(value=keyword)):
+            call = next((node for node in places.ancestors(read) if isinstance(node, cst.Call)), None)
+            return keyword in _KEYWORDS and call is not None and bool(operands & {node.value for node in names(call)})
     return False
+
+
+def _leads_to_softmax(site: AttentionSite, read: Origin) -> bool:
+    """Whether what a statement makes is read, if need be through other names, by the statement of the softmax."""
+    anchor = site.record.anchor
+    function = places.function_of(read)
+    if anchor is None or function is None or anchor.unit is not read.unit:
+        return False
+    lines = _Lines()
+    function.visit(lines)
+    holding = [line for line in lines.found if inside(line, anchor.node)]
+    wanted = {node.value for line in holding for node in names(line)}
+    reached = set(map(id, holding))
+    for _ in lines.found:
+        more = [line for line in lines.found if id(line) not in reached and wanted & _bound_by(line)]
+        if not more:
+            break
+        reached |= set(map(id, more))
+        wanted |= {node.value for line in more for node in names(line)}
+    return any(id(node) in reached for node in places.ancestors(read))
+
+
+def _bound_by(line: cst.BaseSmallStatement) -> set[str]:
+    match line:
+        case cst.Assign(targets=targets):
+            return {node.value for target in targets for node in names(target.target)}
+        case cst.AnnAssign(target=target) | cst.AugAssign(target=target):
+            return {node.value for node in names(target)}
+    return set()
+
+
+def names(node: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names that an expression reads; what stands behind a dot is none."""
+    if isinstance(node, cst.Name):
+        yield node
+    elif isinstance(node, cst.Attribute):
+        yield from names(node.value)
+    else:
+        for child in node.children:
+            yield from names(child)
+
+
+class _Lines(cst.CSTVisitor):
+    """The simple statements of a function."""
+
+    def __init__(self) -> None:
+        self.found: list[cst.BaseSmallStatement] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.BaseSmallStatement):
+            self.found.append(node)
+            return False
+        return True
 
 
 _KEYWORDS = {*SCALE_ARGUMENTS.values(), "scale", "scaling", "softmax_scale"}
@@ -96,7 +208,7 @@ def _target_of(origin: Origin) -> cst.Name | cst.Attribute | None:
         match node:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as target)]):
                 return target
-            case cst.AnnAssign(target=cst.Name() | cst.Attribute() as target):
+            case cst.AnnAssign(target=cst.Name() | cst.Attribute() as target) | cst.NamedExpr(target=cst.Name() as target):
                 return target
             case cst.BaseStatement():
                 return None
@@ -113,16 +225,18 @@ def _reads(origin: Origin, target: cst.Name | cst.Attribute) -> list[cst.CSTNode
     function = _function_of_local(origin)
     if function is not None:  # nobody else sees it
         function.body.visit(finder)
-        return finder.found
+        return [node for node in finder.found if isinstance(node, cst.Name)]
     origin.unit.module.visit(finder)
-    kin = _kin(origin) if finder.attribute else set()
+    kin = set().union(*_kin(origin)) if finder.attribute else set()
     around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
     for statement in scope.statements:
         if statement.first == origin.unit.first_row:
             continue
         text = scope.statement_text(statement)
-        if finder.attribute and statement.kind == "class" and not kin & set(statement.names) and _sets(text, name):
-            text = re.sub(rf"\bself\.{re.escape(name)}\b", "", text)  # objects of a class apart have their own
+        if finder.attribute and statement.kind == "class" and _sets(text, name):
+            # objects of a class apart have their own; a subclass that gives it another value reads nothing by that
+            apart = r"\b" if not kin & set(statement.names) else r"(?:\s*:[^=\n]+)?\s*=(?!=)"
+            text = re.sub(rf"\bself\.{re.escape(name)}{apart}", "", text)
         if around.search(text):
             return []
     if isinstance(target, cst.Attribute):  # a local of the same name is another number
@@ -137,8 +251,8 @@ def _sets(text: str, name: str) -> bool:
 _HEADER = re.compile(r"^class\s+(\w+)[^(:]*\(([^)]*)\)", re.MULTILINE)
 
 
-def _kin(origin: Origin) -> set[str]:
-    """The class that holds a place with the classes of its file that it inherits from, and those that inherit from it."""
+def _kin(origin: Origin) -> tuple[set[str], set[str]]:
+    """The classes of a file from which the class that holds a place inherits, itself among them, and those that inherit from it."""
     scope = origin.unit.scope
     texts = [scope.statement_text(statement) for statement in scope.statements if statement.kind == "class"]
     bases = {found[1]: set(re.findall(r"\w+", found[2])) for text in texts if (found := _HEADER.search(text)) is not None}
@@ -147,7 +261,7 @@ def _kin(origin: Origin) -> set[str]:
     for _ in bases:
         above |= {base for name in above for base in bases.get(name, ())}
         below |= {name for name, own in bases.items() if own & below}
-    return above | below
+    return above, below - owners
 
 
 def _function_of_local(origin: Origin) -> cst.FunctionDef | None:
@@ -172,6 +286,9 @@ class _Reads(cst.CSTVisitor):
         self._target(node.target)
 
     def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
+        self._target(node.target)
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
         self._target(node.target)
 
     def visit_Param(self, node: cst.Param) -> None:

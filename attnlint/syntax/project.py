@@ -9,7 +9,7 @@ import os
 import re
 import tokenize
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attnlint.syntax.scope import Import, ModuleScope
 
@@ -40,6 +40,12 @@ class Project:
         self._modules: OrderedDict[str, ModuleScope | None] = OrderedDict()
         self._tops: dict[str, str] = {}
         self._exists: dict[str, bool] = {}
+
+    def with_texts(self, texts: Mapping[str, str]) -> Project:
+        """The same tree with other texts in some files. Nothing that was read of it is shared, since values hang on it."""
+        made = Project(self.roots)
+        made._modules.update({path: ModuleScope.read(path, text) for path, text in texts.items()})
+        return made
 
     def module_at(self, path: str) -> ModuleScope | None:
         """The laid-out module of a file, or None where it cannot be read or parsed."""
