@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from attnlint.globs import Glob, Ignored, is_ignored, read_gitignore
 from attnlint.text.files import read
 
 if TYPE_CHECKING:
     from attnlint.config import Resolver
+
+_WILD = re.compile(r"[*?\[\\]")
+_LITERAL = re.compile(r"[*?\[]")  # written so, each stands for itself; a backslash is a separator or, in a name, as rare
 
 
 @dataclass(frozen=True)
@@ -38,16 +41,20 @@ class Patterns:
 
     def __init__(self, patterns: Sequence[str], base: str) -> None:
         self.base = base
-        names = [pattern for pattern in patterns if "/" not in pattern.rstrip("/")]
-        paths = [pattern for pattern in patterns if "/" in pattern.rstrip("/")]
-        self._name = _compile([_translate(pattern.rstrip("/")) for pattern in names])
-        self._path = _compile([_below(base, pattern.rstrip("/")) for pattern in paths])
+        bare = [pattern.rstrip("/") for pattern in patterns if "/" not in pattern.rstrip("/")]
+        self._names = frozenset(name for name in bare if not _WILD.search(name))
+        self._name_globs = tuple(Glob.read(name) for name in bare if _WILD.search(name))
+        self._paths = tuple(Glob.read(_below(base, one.rstrip("/"))) for one in patterns if "/" in one.rstrip("/"))
 
     def match(self, absolute: str, name: str | None = None) -> bool:
         """Whether this very path matches; its parents are not looked at."""
-        if self._name is not None and self._name.match(name or os.path.basename(absolute)):
+        name = name or os.path.basename(absolute)
+        if name in self._names or any(glob.matches((name,)) for glob in self._name_globs):
             return True
-        return self._path is not None and self._path.match(absolute.replace(os.sep, "/")) is not None
+        if not self._paths:
+            return False
+        components = absolute.replace(os.sep, "/").split("/")
+        return any(glob.matches(components) for glob in self._paths)
 
     def match_any_part(self, absolute: str) -> bool:
         """Whether the path or a folder above it, up to `base`, matches."""
@@ -61,27 +68,10 @@ class Patterns:
             current = parent
 
 
-def _compile(expressions: Sequence[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(expressions)) if expressions else None
-
-
 def _below(base: str, pattern: str) -> str:
     if os.path.isabs(pattern):
-        return _translate(pattern)
-    return re.escape(base.replace(os.sep, "/").rstrip("/") + "/") + _translate(pattern.removeprefix("./"))
-
-
-def _translate(pattern: str) -> str:
-    """A glob in which `*` stays within one component and `**` does not, as a regular expression."""
-    pieces = re.split(r"(/\*\*/|/\*\*$|^\*\*/|\*\*)", pattern)
-    spelled = {"/**/": "/(?:.*/)?", "/**": "(?:/.*)?", "**/": "(?:.*/)?", "**": ".*"}
-    return "(?:" + "".join(spelled.get(piece) or _segment(piece) for piece in pieces if piece) + r")\Z"
-
-
-def _segment(piece: str) -> str:
-    inner = fnmatch.translate(piece)
-    inner = inner.removeprefix("(?s:").removesuffix(r")\Z").removesuffix(r")\z")
-    return inner.replace(".*", "[^/]*") if "*" in piece else inner
+        return pattern
+    return _LITERAL.sub(r"[\g<0>]", base.replace(os.sep, "/").rstrip("/")) + "/" + pattern.removeprefix("./")
 
 
 def discover(paths: Sequence[str], resolver: Resolver) -> Discovery:
@@ -187,7 +177,7 @@ def reason(error: Exception) -> str:
 class GitIgnore:
     """The .gitignore files that bear on a folder, the outermost first; the last pattern that matches decides."""
 
-    def __init__(self, levels: tuple[tuple[str, Callable[[str], bool | None]], ...]) -> None:
+    def __init__(self, levels: tuple[tuple[str, tuple[Ignored, ...]], ...]) -> None:
         self._levels = levels
 
     @classmethod
@@ -212,33 +202,23 @@ class GitIgnore:
         return ignore
 
     def within(self, folder: str) -> GitIgnore:
-        matcher = _read_gitignore(os.path.join(folder, ".gitignore"))
-        return self if matcher is None else GitIgnore((*self._levels, (folder, matcher)))
+        patterns = _read_gitignore(os.path.join(folder, ".gitignore"))
+        return GitIgnore((*self._levels, (folder, patterns))) if patterns else self
 
     def match(self, absolute: str, is_dir: bool) -> bool:
-        for base, matcher in reversed(self._levels):
+        for base, patterns in reversed(self._levels):
             relative = os.path.relpath(absolute, base).replace(os.sep, "/")
-            verdict = matcher(relative + "/" if is_dir else relative)
+            verdict = is_ignored(patterns, relative, is_dir)
             if verdict is not None:
                 return verdict
         return False
 
 
-def _read_gitignore(path: str) -> Callable[[str], bool | None] | None:
+def _read_gitignore(path: str) -> tuple[Ignored, ...]:
     try:
-        lines = read(path).decode("utf-8", "replace").splitlines()
+        return read_gitignore(read(path).decode("utf-8", "replace"))
     except OSError:
-        return None
-    lines = [line for line in lines if line.strip() and not line.startswith("#")]
-    if not lines:
-        return None
-    from pathspec import GitIgnoreSpec
-
-    try:
-        spec = GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return None
-    return lambda relative: spec.check_file(relative).include
+        return ()
 
 
 def package_roots(files: Sequence[SourceFile], given: Sequence[str]) -> list[str]:

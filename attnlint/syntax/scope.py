@@ -137,7 +137,9 @@ class ModuleScope:
         first, last = min((one.lineno for one in node.decorator_list), default=node.lineno), node.end_lineno or node.lineno
         match node.body[0]:
             case ast.Expr(value=ast.Constant(value=str())) as told if told.lineno > node.lineno and len(node.body) > 1:
-                self.prose[told.lineno] = min(told.end_lineno or told.lineno, node.body[1].lineno - 1)
+                last_of_prose = min(told.end_lineno or told.lineno, node.body[1].lineno - 1)
+                if last_of_prose >= told.lineno:  # not where a statement follows on the same row
+                    self.prose[told.lineno] = last_of_prose
         if isinstance(node, ast.ClassDef):
             self._note_methods(node.body, name + ".")
         else:

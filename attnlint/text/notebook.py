@@ -18,8 +18,9 @@ from attnlint.text.source import LINE_END, TOO_DEEP, Document, FixRefused, Place
 # Cell magics whose body is Python that runs in this kernel; all others hand the cell to something else.
 PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "pypy", "python", "python3", "debug", "memit", "mprun"})
 _SPACE = re.compile(r"[ \t\r\n]*")
-_MAGIC_ASSIGNMENT = re.compile(r"^\s*[\w.,\s\[\]]+=\s*[!%]\S")
-_HELP = re.compile(r"^\s*(?:\?{1,2}\s*[\w.*%]+|[\w.*%\[\]()'\"]+\?{1,2})\s*;?\s*$")
+# Of a row without the blanks around it, so that no two parts of an expression can share them.
+_MAGIC_ASSIGNMENT = re.compile(r"[\w.,\s\[\]]+=\s*[!%]\S")
+_HELP = re.compile(r"(?:\?{1,2}\s*[\w.*%]+|[\w.*%\[\]()'\"]+\?{1,2})(?:\s*;)?")
 
 
 @dataclass(frozen=True)
@@ -386,9 +387,9 @@ def _plain(row: str) -> str | None:
     """What stands for a row that is no Python, None where it is."""
     stripped = row.lstrip()
     indent = row[: len(row) - len(stripped)]
-    if stripped.startswith(("%", "!")) or _HELP.match(row):
+    if stripped.startswith(("%", "!")) or _HELP.fullmatch(row.strip()):
         return f"{indent}pass"
-    if _MAGIC_ASSIGNMENT.match(row) and "==" not in row.split("!", maxsplit=1)[0].split("%", maxsplit=1)[0]:
+    if _MAGIC_ASSIGNMENT.match(stripped) and "==" not in row.split("!", maxsplit=1)[0].split("%", maxsplit=1)[0]:
         return f"{indent}{stripped.split('=', 1)[0]}= None"
     return None
 

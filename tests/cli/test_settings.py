@@ -261,7 +261,7 @@ def test_the_users_own_plugins_are_loaded(attnlint, tmp_path, monkeypatch):
 def test_running_as_a_module_does_not_import_from_the_linted_folder(tmp_path):
     import subprocess
 
-    for name in ("libcst", "json", "argparse", "pathspec", "tokenize"):
+    for name in ("libcst", "json", "argparse", "difflib", "tokenize"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (tmp_path / "model.py").write_text(FAULTY)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
