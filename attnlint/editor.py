@@ -17,7 +17,7 @@ from attnlint.model import LintResult, Position, Site, Span
 from attnlint.session import Diagnostic
 from attnlint.text.buffers import Replacement, replacements
 from attnlint.text.notebook import NotebookDocument
-from attnlint.text.source import Document, FixRefused, decode, load
+from attnlint.text.source import Document, FixRefused, decode, encoded, load
 
 MARK = "\ufeff"
 
@@ -51,15 +51,7 @@ class Opened:
         """The bytes that would be linted if the editor saved now."""
         if self.is_notebook:
             return _notebook(self.texts)
-        text = self.texts[0].text
-        encoded = text.encode("utf-8", "surrogatepass")
-        encoding = decode(encoded)[1]
-        if encoding == "utf-8":
-            return encoded
-        try:
-            return text.encode(encoding)
-        except UnicodeError:
-            return encoded
+        return encoded(self.texts[0].text)
 
 
 @dataclass(frozen=True)

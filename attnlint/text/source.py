@@ -233,6 +233,18 @@ def syntax_problem(program: str, flags: int = 0) -> Problem | None:
     return None
 
 
+def encoded(text: str) -> bytes:
+    """The bytes that a text would be saved as: UTF-8, or what its coding cookie names."""
+    data = text.encode("utf-8", "surrogatepass")
+    encoding = decode(data)[1]
+    if encoding == "utf-8":
+        return data
+    try:
+        return text.encode(encoding)
+    except UnicodeError:
+        return data
+
+
 def load(data: bytes, path: str) -> Document:
     """The document of a file, by its name: notebook, Markdown or Python."""
     return _loader(path)(data)
