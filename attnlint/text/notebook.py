@@ -13,6 +13,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from attnlint.model import Edit, Position, Span
+from attnlint.text.newer import readable
 from attnlint.text.source import LINE_END, TOO_DEEP, Document, FixRefused, Place, Problem, TextMap, decode, normalise, syntax_problem
 
 # Cell magics whose body is Python that runs in this kernel; all others hand the cell to something else.
@@ -21,6 +22,16 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 # Of a row without the blanks around it, so that no two parts of an expression can share them.
 _MAGIC_ASSIGNMENT = re.compile(r"[\w.,\s\[\]]+=\s*[!%]\S")
 _HELP = re.compile(r"(?:\?{1,2}\s*[\w.*%]+|[\w.*%\[\]()'\"]+\?{1,2})(?:\s*;)?")
+# Magics that IPython takes without their `%` where they begin a line and no variable has their name.
+_AUTOMAGIC = re.compile(
+    r"(?:cd|ls|ll|pwd|mkdir|rmdir|rm|cp|mv|cat|less|more|man|pip|conda|mamba|uv|matplotlib|pylab|load_ext|reload_ext|autoreload"
+    r"|time|timeit|run|who|whos|env|history|hist|reset|store|config|precision|load|edit|pinfo|pdoc|psource|tb|xmode|gui|magic)"
+    r"(?:[ \t]+(?![=(\[:+*/%&|^<>@-]+(?:[ \t]|$)|in\b|is\b|and\b|or\b|if\b|not\b).*)?"
+)
+# What an exercise leaves for its reader: the cell is no program yet, and no error of anybody's.
+_EXERCISE = re.compile(
+    r"\?\?|\byour[ _-]?(?:code|turn|answer|solution)|\btodo\b|\bfixme\b|\bfill\b|\bcomplete\b|\bimplement|\b_{3,}|<[^<>\n]*>|\.\.\.", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,8 @@ class NotebookDocument(Document):
         self.text = ""
         self.cells: list[Cell] = []
         self.firsts: list[int] = []  # the program row on which each cell begins
+        self._sources: list[list[str]] = []  # the rows of each cell, without the indentation of the cell as a whole
+        self._indents: list[int] = []
         problems: list[Problem] = []
         notes: list[str] = []
         self.broken: Problem | None = None
@@ -60,7 +73,9 @@ class NotebookDocument(Document):
         for cell in self.cells:
             first = len(rows) + 1
             self.firsts.append(first)
-            source = normalise(cell.source)
+            source, indent = without_indent(normalise(cell.source))
+            self._indents.append(indent)
+            self._sources.append(source.split("\n"))
             try:
                 python, problem = python_of(source)
             except RecursionError:
@@ -73,7 +88,6 @@ class NotebookDocument(Document):
         if self.broken is not None:
             problems = [self.broken]
         super().__init__(data, "\n".join(rows) + ("\n" if rows else ""), problems, notes)
-        self._sources = [normalise(cell.source).split("\n") for cell in self.cells]
 
     def _cell_at(self, row: int) -> int:
         return max(bisect_right(self.firsts, row) - 1, 0)
@@ -83,7 +97,13 @@ class NotebookDocument(Document):
             return Place(None, position.row, position.column)
         index = self._cell_at(position.row)
         row = min(position.row - self.firsts[index] + 1, len(self._sources[index]))  # a span may end below the last row
-        return Place(self.cells[index].number, row, position.column)
+        return Place(self.cells[index].number, row, position.column + self._indent(index, row))
+
+    def _indent(self, index: int, row: int) -> int:
+        """How many columns the row of a cell stands further right in the file than in the program."""
+        source = LINE_END.split(self.cells[index].source)
+        known = self._sources[index]
+        return len(source[row - 1]) - len(known[row - 1]) if self._indents[index] and 0 < row <= len(known) else 0
 
     def line(self, row: int) -> str:
         if not self.cells:
@@ -105,7 +125,8 @@ class NotebookDocument(Document):
         cell = self.cells[index]
         if not cell.pieces:
             return Position(1, 1)
-        offset = TextMap(cell.source).offset(Position(position.row - self.firsts[index] + 1, position.column))
+        row = position.row - self.firsts[index] + 1
+        offset = TextMap(cell.source).offset(Position(row, position.column + self._indent(index, row)))
         piece = _piece_at(cell.pieces, offset, at_end=True)
         return self._map.position(self._raw(piece, offset - piece.at))
 
@@ -141,8 +162,14 @@ class NotebookDocument(Document):
             index = self._cell_at(edit.span.start.row)
             if not self.shows_same_cell(edit.span.start.row, edit.span.end.row):
                 raise FixRefused("the edit reaches over the end of a cell")
-            changes.append(self._change(self.cells[index], self.firsts[index], edit, edit.span.end))
+            span = Span(self._in_cell(index, edit.span.start), self._in_cell(index, edit.span.end))
+            changes.append(self._change(self.cells[index], Edit(edit.content, span)))
         return changes
+
+    def _in_cell(self, index: int, position: Position) -> Position:
+        """A program position as row and column of its cell."""
+        row = position.row - self.firsts[index] + 1
+        return Position(row, position.column + self._indent(index, row))
 
     def fitted(self, edits: Sequence[Edit]) -> list[Edit]:
         return [self._fitted(edit) for edit in edits]
@@ -158,12 +185,11 @@ class NotebookDocument(Document):
             start = Position(start.row - 1, len(self._sources[index][start.row - 1 - self.firsts[index]]) + 1)
         return Edit("", Span(start, Position(last, len(self._sources[index][-1]) + 1)))
 
-    def _change(self, cell: Cell, first: int, edit: Edit, end_position: Position) -> tuple[int, int, str]:
-        """Offsets in the file's text and what goes between them."""
+    def _change(self, cell: Cell, edit: Edit) -> tuple[int, int, str]:
+        """Offsets in the file's text of an edit in its cell, and what goes between them."""
         source = TextMap(cell.source)
-        start = source.offset(Position(edit.span.start.row - first + 1, edit.span.start.column))
-        end = source.offset(Position(end_position.row - first + 1, end_position.column))
-        newline = source.newline_at(edit.span.start.row - first + 1)
+        start, end = source.offset(edit.span.start), source.offset(edit.span.end)
+        newline = source.newline_at(edit.span.start.row)
         if not cell.pieces:
             raise FixRefused("the cell is empty")
         opening = _piece_at(cell.pieces, start, at_end=start == end)
@@ -341,9 +367,27 @@ def python_of(source: str) -> tuple[str, Problem | None]:
     """A cell's Python, row for row: magics and shell lines blanked. With a Problem, the cell's Python is nothing."""
     if cell_problem(source) is None:
         return source, None
-    plain = without_magics(source)
+    plain = readable(without_magics(source))
     problem = cell_problem(plain)
+    if problem is not None and _is_exercise(plain, problem.position.row):
+        filled = re.sub(r"\?{3}", "...", plain)
+        return (filled if cell_problem(filled) is None else ""), None
     return (plain, None) if problem is None else ("", problem)
+
+
+def _is_exercise(source: str, row: int) -> bool:
+    """Whether a blank to be filled in stands where a cell does not parse, or right before it."""
+    rows = source.split("\n")[max(0, row - 3) : row + 1]
+    return any(_EXERCISE.search(one) is not None for one in rows)
+
+
+def without_indent(source: str) -> tuple[str, int]:
+    """A cell whose first line is indented, as IPython reads it: each line that begins with that indentation without it."""
+    first = next((row for row in source.split("\n") if row.strip()), "")
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
+    if not indent:
+        return source, 0
+    return "\n".join(row.removeprefix(indent) for row in source.split("\n")), len(indent)
 
 
 def cell_problem(source: str) -> Problem | None:
@@ -387,7 +431,8 @@ def _plain(row: str) -> str | None:
     """What stands for a row that is no Python, None where it is."""
     stripped = row.lstrip()
     indent = row[: len(row) - len(stripped)]
-    if stripped.startswith(("%", "!")) or _HELP.fullmatch(row.strip()):
+    bare = row.strip()
+    if stripped.startswith(("%", "!")) or _HELP.fullmatch(bare) or _AUTOMAGIC.fullmatch(bare):
         return f"{indent}pass"
     if _MAGIC_ASSIGNMENT.match(stripped) and "==" not in row.split("!", maxsplit=1)[0].split("%", maxsplit=1)[0]:
         return f"{indent}{stripped.split('=', 1)[0]}= None"

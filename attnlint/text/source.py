@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attnlint.model import Edit, Position, Span
+from attnlint.text.newer import readable
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
@@ -94,7 +95,7 @@ class PythonDocument(Document):
 
     def __init__(self, data: bytes) -> None:
         self.text, self.encoding, self.mark, problems = decode(data)
-        super().__init__(data, normalise(self.text), problems)
+        super().__init__(data, readable(normalise(self.text)), problems)
 
     def rewrite(self, edits: Sequence[Edit]) -> bytes:
         body = self.data[len(self.mark) :]
