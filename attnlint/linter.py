@@ -9,7 +9,7 @@ from dataclasses import replace
 from attnlint.domain.values import Origin
 from attnlint.fixes.settled import settled
 from attnlint.model import Finding, LintResult, Position, Site, Span
-from attnlint.rule import Rule, all_rules
+from attnlint.rule import Rule, all_rules, scale_tests
 from attnlint.sites import derivation, naming
 from attnlint.sites.analysis import Analysis
 from attnlint.sites.sites import AttentionSite
@@ -44,9 +44,11 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
 def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] | None) -> LintResult:
     """Sites and findings of a text, with every fix that a rule made."""
     scope = ModuleScope.read(path, text)
-    analysis = Analysis(scope, project)
+    chosen = all_rules() if rules is None else tuple(rules)
+    faults = scale_tests({rule.code: rule for rule in (*all_rules(), *chosen)}.values())  # a verdict hangs on no selection
+    analysis = Analysis(scope, project, faults)
     judged = analysis.run()
-    active = [rule() for rule in (all_rules() if rules is None else rules)]
+    active = [rule() for rule in chosen]
     findings: list[Finding] = []
     sites: list[Site] = []
     for attention_site in judged:

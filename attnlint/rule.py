@@ -8,13 +8,13 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from attnlint.model import Fix, Step
 
 if TYPE_CHECKING:
     from attnlint.domain.values import Origin
-    from attnlint.sites.sites import AttentionSite
+    from attnlint.sites.sites import AttentionSite, Test, Verdict
 
 GROUP = "attnlint.rules"
 
@@ -45,6 +45,29 @@ class Rule:
         raise NotImplementedError
 
 
+class ScaleRule(Rule):
+    """A rule of the net scale. Its `test` says which sites are faulty of its kind, which is its name; `check` reports those.
+
+    A test is asked where the engine has settled nothing: `site.form` says what the ratio is made of. It answers with a fault, or with
+    None. The tests are asked in the order of the codes, those of rules `first` before the others and those of `last` after them, and
+    the first that answers decides.
+    """
+
+    asked: ClassVar[Literal["first", "in turn", "last"]] = "in turn"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """The fault of this kind that a site has, or None."""
+        raise NotImplementedError
+
+
+def scale_tests(rules: Iterable[type[Rule]]) -> tuple[Test, ...]:
+    """The tests of the scale rules among some rules, in the order in which they are asked."""
+    turns = ("first", "in turn", "last")
+    scales = [rule for rule in rules if issubclass(rule, ScaleRule)]
+    return tuple(rule.test for rule in sorted(scales, key=lambda rule: (turns.index(rule.asked), rule.code)))
+
+
 def rules_in(package_name: str) -> Iterator[type[Rule]]:
     """The rule classes that the modules of a package define, or a module itself."""
     package = import_module(package_name)
@@ -57,7 +80,7 @@ def rules_in(package_name: str) -> Iterator[type[Rule]]:
             if (
                 isinstance(value, type)
                 and issubclass(value, Rule)
-                and value is not Rule
+                and value not in (Rule, ScaleRule)
                 and value.__module__ == found.__name__
                 and hasattr(value, "code")
             ):

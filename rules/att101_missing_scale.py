@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from attnlint.domain.algebra import CONFIG, PARAMETER
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.operands import kind_of
+from attnlint.sites.scales import fault, lost_reasons, scaled_after
+from attnlint.sites.sites import AttentionSite, Verdict
 
 
-class MissingScale(Rule):
+class MissingScale(ScaleRule):
     """
     ## What it does
     Checks that the logits are scaled by `1/√d_k` somewhere between the projections and the softmax, where d_k is the dimension that q·k
@@ -73,6 +77,17 @@ class MissingScale(Rule):
     code = "ATT101"
     name = "missing-scale"
 
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """Net scale 1, where query and key are seen being made for this attention."""
+        if site.form != "unscaled" or scaled_after(site) is not None:
+            return None
+        kinds = {kind_of(operand.tensor) for operand in site.operands}
+        if kinds <= {"array", "projection"}:
+            return fault(site, cls.name)
+        given = "argument" in kinds and kinds <= {"argument", "projection"} and site.record.kernel is None
+        return fault(site, cls.name) if given and not lost_reasons(site) and _split_here(site) else None
+
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.product is None or site.product.origin is None:
             return
@@ -83,5 +98,13 @@ class MissingScale(Rule):
         if one is None or where is None:
             yield Report(site.product.origin, message, repair.scale_product(site))
             return
-        site.culprit = one
-        yield Report(where, f"{message}; the factor is 1", repair.correct_number(site))
+        yield Report(where, f"{message}; the factor is 1", repair.correct_number(replace(site, culprit=one)))
+
+
+def _split_here(site: AttentionSite) -> bool:
+    """Whether heads are split from a whole width in this function: the query and key are made for this attention."""
+    assert site.contraction is not None
+    kinds = {symbol.kind for symbol in site.contraction.symbols}
+    signs = {exponent for _, exponent in site.contraction.powers}
+    # `reshape(b * heads, -1, d_k)` may be given heads that are split already
+    return kinds <= {PARAMETER, CONFIG} and signs == {1, -1} and site.splits_heads

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import FOLLOWED, fault, fits_another_head, head_count_under_root, literal_factor, numbers
+from attnlint.sites.sites import AttentionSite, Verdict
 
 
-class WrongDimScale(Rule):
+class WrongDimScale(ScaleRule):
     """
     ## What it does
     Checks that the scale is the root of the dimension that q·k sums over, not of the model's width, the input's features, the sequence
@@ -74,6 +75,24 @@ class WrongDimScale(Rule):
 
     code = "ATT102"
     name = "wrong-dim-scale"
+    asked = "last"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """What is proved to differ from d_k^-1/2, and is nothing else that has a name."""
+        if site.form == "named" and (heads := head_count_under_root(site)) is not None:
+            return fault(site, cls.name, evidence=(f"`{heads.name}` counts heads, by its name",))
+        literal = literal_factor(site)
+        if (found := numbers(site)) is not None:
+            size, net = found
+            whole = 1.0 / net**2 == round(1.0 / net**2)
+            return fault(site, cls.name) if literal is None and (whole or _of_all_heads(site, size, net)) else None
+        if site.form not in FOLLOWED or site.scale is None:
+            return None
+        if not site.net.is_number:
+            return fault(site, cls.name)
+        axis = literal is None and site.scale.powers and fits_another_head(site, site.net)  # an axis, which is a number here
+        return fault(site, cls.name) if axis else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:
@@ -82,3 +101,9 @@ class WrongDimScale(Rule):
         if place is not None:
             message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {naming.contraction_words(site)}"
             yield Report(place, message, repair.correct_number(site))
+
+
+def _of_all_heads(site: AttentionSite, size: float, net: float) -> bool:
+    """Whether the root is of the head size times the size of another axis of the query: of the width of all heads."""
+    others = {other.coefficient for other in site.operand_sizes if other.is_number}
+    return any(other > 1 and abs(net**-2 - size * other) < 1e-6 * size * other for other in others)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attnlint.domain.algebra import power_of
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import FOLLOWED, doubled, fault, fault_by_head_size, is_power
+from attnlint.sites.sites import HALF, AttentionSite, Verdict
 
 
-class UnrootedScale(Rule):
+class UnrootedScale(ScaleRule):
     """
     ## What it does
     Checks that the logits are divided by the root of the contraction dimension, not by the dimension itself or another power of it.
@@ -68,6 +70,22 @@ class UnrootedScale(Rule):
 
     code = "ATT103"
     name = "unrooted-scale"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """The inverse of d_k, or another negative power of it."""
+        if site.form == "named":
+            return fault_by_head_size(site, cls.name)
+        if site.form == "number":
+            return fault(site, cls.name) if is_power(site, -1.0) and doubled(site) is None else None
+        if site.form not in FOLLOWED or doubled(site) is not None:
+            return None
+        power = power_of(site.net, site.width)
+        if power is not None:
+            return fault(site, cls.name) if power <= 0 else None
+        shared = any(symbol in site.net.symbols for symbol in site.width.symbols)
+        unrooted = shared and not site.net.is_number and all(exponent <= -1 for _, exponent in site.net.powers)
+        return fault(site, cls.name) if unrooted and site.net.root().equals(site.width.power(-HALF)) else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attnlint.domain.algebra import power_of
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import (
+    FOLLOWED,
+    configured_symbols,
+    default_beside_root,
+    doubled,
+    fault,
+    fault_by_head_size,
+    is_power,
+    without,
+)
+from attnlint.sites.sites import AttentionSite, Verdict
 
 
-class InvertedScale(Rule):
+class InvertedScale(ScaleRule):
     """
     ## What it does
     Checks that the logits are not multiplied by √d_k, as when something is divided by an attribute that holds `d_k ** -0.5`.
@@ -70,6 +81,25 @@ class InvertedScale(Rule):
 
     code = "ATT104"
     name = "inverted-scale"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """A positive power of d_k, whatever else is configured beside it: no temperature is meant to grow with the width."""
+        if site.form == "named":
+            return fault_by_head_size(site, cls.name)
+        if site.form == "configured" and site.ratio is not None:
+            rest = without(site.ratio, configured_symbols(site))
+            grows = rest.powers and rest.equals(site.width) and not default_beside_root(site)
+            return fault(site, cls.name) if grows else None
+        if site.form == "number":
+            return fault(site, cls.name) if is_power(site, 0.5, 1.0) else None
+        if site.form not in FOLLOWED or doubled(site) is not None or site.net.is_number:
+            return None
+        power = power_of(site.net, site.width)
+        if power is not None:
+            return fault(site, cls.name) if power > 0 else None
+        grows = all(exponent > 0 for _, exponent in site.net.powers) and not set(site.net.symbols).isdisjoint(site.width.symbols)
+        return fault(site, cls.name) if grows else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import FOLLOWED, default_beside_root, doubled, fault, numbers
+from attnlint.sites.sites import AttentionSite, Verdict
 
 
-class DoubleScale(Rule):
+class DoubleScale(ScaleRule):
     """
     ## What it does
     Checks that the scale is applied once: not on the query and again on the logits, not on both operands with the full root, and not
@@ -75,6 +76,16 @@ class DoubleScale(Rule):
 
     code = "ATT105"
     name = "double-scale"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """Two factors of which one alone would be right."""
+        if site.form == "configured":
+            return fault(site, cls.name) if default_beside_root(site) else None
+        if site.form not in FOLLOWED and numbers(site) is None:
+            return None
+        found = doubled(site)
+        return Verdict("faulty", None, cls.name, found[0], found[1]) if found is not None else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import fault, scaled_after
+from attnlint.sites.sites import AttentionSite, PlacedFactor, Verdict
 
 
-class ScaleAfterSoftmax(Rule):
+class ScaleAfterSoftmax(ScaleRule):
     """
     ## What it does
     Checks that `1/√d_k` is applied before the softmax, where the logits go in unscaled and the weights or the output are scaled
@@ -73,6 +74,12 @@ class ScaleAfterSoftmax(Rule):
 
     code = "ATT106"
     name = "scale-after-softmax"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """Nothing before the softmax, and the root of a size behind it."""
+        late = scaled_after(site) if site.form == "unscaled" else None
+        return fault(site, cls.name, PlacedFactor(late, "weights")) if late is not None else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from attnlint.domain.values import Origin
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import FOLLOWED, misread_factor
+from attnlint.sites.sites import AttentionSite, Verdict
 
 
-class ScalePrecedence(Rule):
+class ScalePrecedence(ScaleRule):
     """
     ## What it does
     Checks scales such as `d ** 1 / 2`, `1 / d ** 1 / 2`, `width // heads ** -0.5` and `d ** (1 // 2)`, whose value is another than a
@@ -70,6 +71,15 @@ class ScalePrecedence(Rule):
 
     code = "ATT107"
     name = "scale-precedence"
+    asked = "first"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """A factor that is written as another power than it reads, where the net scale is wrong."""
+        if site.form not in ("unscaled", "number", *FOLLOWED):
+            return None
+        placed = misread_factor(site)
+        return Verdict("faulty", None, cls.name, placed) if placed is not None else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnlint.fixes import places, repair
-from attnlint.rule import Report, Rule
+from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming
-from attnlint.sites.sites import AttentionSite
+from attnlint.sites.scales import (
+    FOLLOWED,
+    configured_number,
+    configured_symbols,
+    constant_for_another_head,
+    factor_with,
+    fault,
+    fits_another_head,
+    literal_factor,
+    tried_out,
+)
+from attnlint.sites.sites import AttentionSite, Verdict
 
 
-class ConstantScale(Rule):
+class ConstantScale(ScaleRule):
     """
     ## What it does
     Checks for a literal scale such as `/ 8.0` or a default of `0.125` where the head size is computed from settings, or is another
@@ -70,6 +81,21 @@ class ConstantScale(Rule):
 
     code = "ATT109"
     name = "constant-scale"
+
+    @classmethod
+    def test(cls, site: AttentionSite) -> Verdict | None:
+        """A number that is d^-1/2 of one head size, where the head size is another or can be."""
+        if site.form == "configured":
+            number = configured_number(site)
+            fits = number is not None and fits_another_head(site, number)
+            return fault(site, cls.name, factor_with(site, configured_symbols(site))) if fits else None
+        if site.form == "number":
+            literal = constant_for_another_head(site)
+            return fault(site, cls.name, literal) if literal is not None and not tried_out(site, literal) else None
+        if site.form not in FOLLOWED or site.scale is None or not fits_another_head(site, site.net):
+            return None
+        literal = literal_factor(site)
+        return fault(site, cls.name, literal) if literal is not None or not site.scale.powers else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
         if site.kind != self.name or site.culprit is None:

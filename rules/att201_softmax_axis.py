@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Origin
 from attnlint.fixes import edits
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import Placement, argument, code, guessed, is_data, is_sure, placement, roles, two_way, ways
-from attnlint.sites.sites import AttentionSite, SiteRecord
+from attnlint.sites.sites import AttentionSite
 
 
 class SoftmaxAxis(Rule):

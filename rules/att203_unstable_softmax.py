@@ -7,12 +7,13 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.domain.algebra import Monomial
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Origin, Product, Sum, Tensor
 from attnlint.fixes import edits
 from attnlint.model import Edit, Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import argument, code
-from attnlint.sites.sites import AttentionSite, SiteRecord
+from attnlint.sites.sites import AttentionSite
 
 # how the maximum over an axis is written beside the exponential of the same module
 _MAXIMA = {

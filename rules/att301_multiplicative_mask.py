@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
 from attnlint.evaluate.arithmetic import BROKEN, RANDOM
 from attnlint.evidence.polarity import NOTES, is_zero_one
@@ -14,7 +15,7 @@ from attnlint.fixes import edits
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import code, is_sure, positions
-from attnlint.sites.sites import AttentionSite, SiteRecord
+from attnlint.sites.sites import AttentionSite
 
 _MASK = re.compile(r"mask|tril|triu|causal", re.I)
 _OTHER = re.compile(r"drop|soft|weight|score|head", re.I)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Mask, Origin, Scalar, Tensor
 from attnlint.evaluate.arithmetic import BROKEN, PRUNED, RANDOM
 from attnlint.evaluate.tensors import others_of
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import code, is_sure, placement, ways
-from attnlint.sites.sites import AttentionSite, SiteRecord
+from attnlint.sites.sites import AttentionSite
 
 _HEADS_IN_WORDS = re.compile(r"#.*\bmask\w*\b.*\bheads?\b|#.*\bheads?\b.*\bmask", re.I)
 _OTHER = re.compile(r"drop|head|rand|bernoulli", re.I)

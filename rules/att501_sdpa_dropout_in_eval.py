@@ -8,12 +8,13 @@ from collections.abc import Iterable
 import libcst as cst
 
 from attnlint.domain.algebra import CONFIG
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Argument, ClassValue, Scalar
 from attnlint.fixes import edits
 from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import argument, code
-from attnlint.sites.sites import AttentionSite, SiteRecord
+from attnlint.sites.sites import AttentionSite
 
 _MODE = re.compile(r"train|eval|determinis|infer|grad", re.I)
 

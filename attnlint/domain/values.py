@@ -17,7 +17,7 @@ from attnlint.domain.shapes import Axis, Shape
 if TYPE_CHECKING:
     import libcst as cst
 
-    from attnlint.sites.sites import SiteRecord
+    from attnlint.domain.record import SiteRecord
     from attnlint.syntax.scope import ModuleScope, Unit
 
 Path = frozenset[tuple[str, bool]]  # conditions that hold, by their text

@@ -11,6 +11,7 @@ import libcst as cst
 
 from attnlint.domain import shapes
 from attnlint.domain.algebra import CONFIG, Monomial
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import (
     HANDED_ON,
     IN_PART,
@@ -56,7 +57,6 @@ from attnlint.evaluate.statements import Statements
 from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel
 from attnlint.sites.naming import counts_heads
-from attnlint.sites.sites import SiteRecord
 
 _ROTARY = re.compile(r"rot|rope", re.I)
 _TENSOR_KEEPING = re.compile(

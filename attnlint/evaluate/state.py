@@ -45,7 +45,7 @@ from attnlint.domain.values import (
 if TYPE_CHECKING:
     import libcst as cst
 
-    from attnlint.sites.sites import SiteRecord
+    from attnlint.domain.record import SiteRecord
     from attnlint.syntax.project import Project
     from attnlint.syntax.scope import ModuleScope, Unit
 

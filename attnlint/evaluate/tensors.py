@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from attnlint.domain.algebra import AXIS, ONE, Monomial
+from attnlint.domain.ancestry import ancestors, function_of
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.shapes import Atom, Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown
 from attnlint.domain.values import (
     Concat,
@@ -32,8 +34,6 @@ from attnlint.domain.values import (
     Weights,
     scale_of,
 )
-from attnlint.fixes.places import ancestors, function_of
-from attnlint.sites.sites import SiteRecord
 
 if TYPE_CHECKING:
     from attnlint.evaluate.state import Engine

@@ -15,7 +15,8 @@ from attnlint.evaluate.tensors import SQUASHED, is_weight, others_of
 from attnlint.sites.naming import counts_heads
 
 if TYPE_CHECKING:
-    from attnlint.sites.sites import AttentionSite, SiteRecord
+    from attnlint.domain.record import SiteRecord
+    from attnlint.sites.sites import AttentionSite
 
 _SCALE_COMMENT = re.compile(
     r"#[^\n]{0,300}?(\bno (scal|1/sqrt)|unscaled|not scaled|without scal|no need (to|for) scal|"

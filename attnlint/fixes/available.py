@@ -10,14 +10,14 @@ from fractions import Fraction
 import libcst as cst
 
 from attnlint.domain.algebra import CONFIG, PARAMETER, Monomial, Symbol
+from attnlint.domain.ancestry import ancestors, function_of
 from attnlint.domain.shapes import Axis
 from attnlint.domain.values import Argument, Leaf, Origin, Tensor, Value
 from attnlint.evaluate.powers import SCALE_ARGUMENTS, called, number_of, split
-from attnlint.fixes.places import ancestors, function_of
 from attnlint.fixes.printer import quotient
 from attnlint.model import Position
-from attnlint.sites.judge import operand_of
 from attnlint.sites.naming import monomial_of, rank, size_like
+from attnlint.sites.operands import operand_of
 from attnlint.sites.sites import AttentionSite
 from attnlint.syntax.scope import Unit
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import libcst as cst
 
+from attnlint.domain.ancestry import ancestors, function_of
 from attnlint.domain.values import Origin
 from attnlint.evaluate.powers import Misread, misread, split
 from attnlint.sites.sites import AttentionSite, PlacedFactor
@@ -105,27 +105,3 @@ def second_application(site: AttentionSite) -> Origin | None:
             if call.unit is first.unit and function_of(call) is holder:
                 return call
     return place
-
-
-def function_of(origin: Origin) -> cst.CSTNode | None:
-    """The innermost function (or class, or lambda) around a node; the module where there is none."""
-    return next((node for node in ancestors(origin) if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module))), None)
-
-
-def ancestors(origin: Origin) -> Iterator[cst.CSTNode]:
-    """The nodes around a node, the innermost first."""
-    chain = _way_to(origin.unit.module, origin.node)
-    yield from reversed(chain[:-1])
-
-
-def _way_to(root: cst.CSTNode, target: cst.CSTNode) -> list[cst.CSTNode]:
-    trail: list[tuple[cst.CSTNode, int]] = []
-    pending: list[tuple[cst.CSTNode, int]] = [(root, 0)]
-    while pending:
-        node, depth = pending.pop()
-        del trail[depth:]
-        trail.append((node, depth))
-        if node is target:
-            return [one for one, _ in trail]
-        pending += [(child, depth + 1) for child in node.children if not isinstance(child, cst.BaseParenthesizableWhitespace)]
-    return []

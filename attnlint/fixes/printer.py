@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import libcst as cst
 
+from attnlint.domain.ancestry import ancestors
 from attnlint.domain.values import Origin
-from attnlint.fixes.places import ancestors
 from attnlint.model import Edit, Position, Span
 from attnlint.syntax.scope import Unit
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import libcst as cst
 
 from attnlint.domain.algebra import PARAMETER, Facts
+from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import (
     Argument,
     ClassValue,
@@ -27,9 +29,9 @@ from attnlint.domain.values import (
 from attnlint.evaluate.calls import FORWARD_METHODS
 from attnlint.evaluate.interpreter import Interpreter
 from attnlint.evaluate.state import BudgetExceeded, Frame
-from attnlint.evidence.intent import BILINEAR
-from attnlint.sites.judge import judge, of_width_alone
-from attnlint.sites.sites import AttentionSite, SiteRecord
+from attnlint.sites.judge import judge
+from attnlint.sites.scales import of_width_alone
+from attnlint.sites.sites import AttentionSite, Because, Test
 from attnlint.syntax.project import Project
 from attnlint.syntax.scope import ModuleScope, Statement, Unit
 from attnlint.syntax.words import CALLS, EXPONENTIAL, NO_ATTENTION, holds, may_apply, multiplies
@@ -42,8 +44,9 @@ _WORD = re.compile(r"\w+")
 class Analysis:
     """Everything found in one file."""
 
-    def __init__(self, scope: ModuleScope, project: Project) -> None:
+    def __init__(self, scope: ModuleScope, project: Project, faults: Sequence[Test]) -> None:
         self.scope = scope
+        self.faults = faults
         self.interpreter = Interpreter(scope, project)
         self.sites: list[AttentionSite] = []
         self.open_calls: list[AttentionSite] = []  # calls of an attention function that stay unknown where others are settled
@@ -79,11 +82,10 @@ class Analysis:
         uses = _any_of(holders, r"[(.]")
         if any(may_apply(texts[s.index]) or uses(texts[s.index]) for s in script):
             self._entry(1, self._script)
-        judged = [site for record in self.interpreter.records if (site := judge(record)) is not None]
+        judged = [site for record in self.interpreter.records if (site := judge(record, self.faults)) is not None]
         self.sites = merge(judged)
         self.open_calls = _open_calls(judged, self.sites)
-        for site in self.sites:
-            site.siblings = tuple(self.sites)
+        self.sites = [replace(site, siblings=tuple(self.sites)) for site in self.sites]
         return self.sites
 
     def _calls_imported(self, text: str) -> bool:
@@ -105,7 +107,7 @@ class Analysis:
         for record in self.interpreter.records:
             if record.scope is not self.scope:
                 continue
-            site = judge(record)
+            site = judge(record, self.faults)
             unclear = is_open(record, site)
             place = (_place(record), record.call_chain)
             decided[place] = decided.get(place, True) and not unclear
@@ -341,7 +343,7 @@ def _of_two_widths(site: AttentionSite) -> bool:
 
 def left_to_callers(site: AttentionSite) -> bool:
     """A factor that is configured: callers that are seen configure it."""
-    return site.verdict == "intended" and (site.reason or "").startswith("a configured factor")
+    return site.because is Because.CONFIGURED
 
 
 def _of_argument(tensor: Tensor) -> bool:
@@ -370,8 +372,7 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         if not product and softmax in followed and all(site.record.standalone and site.verdict == "unknown" for site in found):
             continue  # what is an argument here is a product at callers
         group = [site for site in found if site.verdict != "faulty" or not _refuted(site, found)]
-        for site in group:
-            site.others = tuple(other for other in group if other is not site)
+        group = [replace(site, others=tuple(other for other in group if other is not site)) for site in group]
         alone = [site for site in group if site.record.standalone]
         called = [site for site in group if not site.record.standalone]
         decided = [site for site in called if site.verdict != "unknown"]
@@ -419,7 +420,7 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
     conditions = _conditions(fault)
     if fault.kind == "wrong-dim-scale" and any(site.verdict == "correct" and _factors(site) == _factors(fault) for site in group):
         return True  # one expression is right for a width that is seen on some paths: on the others a shape was lost
-    if fault.kind == "missing-scale" and any(site.reason == BILINEAR for site in group):
+    if fault.kind == "missing-scale" and any(site.because is Because.BILINEAR for site in group):
         return True  # one product for keys that are projected and keys that are not: it was written for both
     return any(
         site.verdict == "correct"

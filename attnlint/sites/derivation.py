@@ -12,8 +12,8 @@ from attnlint.domain.values import Origin, Scalar, Tensor
 from attnlint.evaluate.powers import HALF, split
 from attnlint.fixes.places import pair, wrong_number
 from attnlint.model import Step
-from attnlint.sites.judge import operand_of
 from attnlint.sites.naming import contraction_words, renamed, root, rooted, text
+from attnlint.sites.operands import operand_of
 from attnlint.sites.sites import AttentionSite, PlacedFactor
 
 MAX_TEXT = 96

@@ -1,91 +1,86 @@
-"""Attention sites: what the interpreter records where logits meet softmax, and what the judge makes of it."""
+"""Attention sites: a record of the evaluation, measured and judged. What rules look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from attnlint.domain.algebra import AXIS, Facts, Monomial
+from attnlint.sites.operands import Operand, operand_of
 
 if TYPE_CHECKING:
-    from attnlint.domain.shapes import Axis
-    from attnlint.domain.values import Factor, Mask, Origin, Path, Product, Tensor, Value
-    from attnlint.syntax.scope import ModuleScope
+    from attnlint.domain.record import SiteRecord
+    from attnlint.domain.values import Factor, Product, Tensor
+
+HALF = Fraction(1, 2)
+
+Status = Literal["correct", "faulty", "intended", "unknown"]
+
+# Of what the ratio of a site is made that is not settled yet: it decides which scale rules may speak.
+#   named       heads or the size of one head, known by their names alone
+#   configured  a parameter or setting that is no size of an axis
+#   width       a power of the summed width, which itself is not followed
+#   opaque      something that is not followed
+#   unscaled    nothing: no factor was met
+#   number      a number
+#   symbols     sizes
+#   right       nothing: the scale is right, and a rule may still object to what got it
+Form = Literal["named", "configured", "width", "opaque", "unscaled", "number", "symbols", "right"]
 
 
-@dataclass(eq=False)
-class SiteRecord:
-    """One softmax or fused kernel as met on one path. It goes on filling up while its weights are followed to the values."""
+class Because(Enum):
+    """Reasons that other code asks for."""
 
-    kind: str  # "softmax" | "kernel"
-    logits: Tensor | None
-    softmax: Origin | None  # the softmax or kernel expression
-    anchor: Origin | None  # the same, seen from the function that holds the product
-    qualname: str
-    scope: ModuleScope
-    path: Path
-    known: Facts  # goes on filling up with the evaluation
-    defaults: dict[str, Value]
-    dims: set[str]
-    axis: Axis | None = None
-    implicit_axis: bool = False  # softmax was given no axis
-    axis_origin: Origin | None = None
-    call_chain: tuple[str, ...] = ()
-    call_sites: tuple[Origin, ...] = ()
-    standalone: bool = False  # no caller was evaluated: arguments are symbols
-    hand_written: bool = False
-    stable: bool = True
-    online: bool = False
-    exponential: Origin | None = None
-    exponential_masks: tuple[Mask, ...] = ()
-    normalised_at: Origin | None = None
-    summed_at: Origin | None = None  # the denominator of a hand-written softmax
-    renormalised: bool = False
-    dtype: str | None = None
-    kernel: str | None = None
-    arguments: dict[str, Value] = field(default_factory=dict)  # of a kernel, by parameter name
-    argument_origins: dict[str, Origin] = field(default_factory=dict)
-    value: Tensor | None = None
-    value_axes: tuple[Axis, ...] = ()
-    value_origin: Origin | None = None
-    weights_at_value: Tensor | None = None
-    after: list[tuple[Factor, bool]] = field(default_factory=list)  # factors on the weights, or (True) on the output
-    after_masks: list[Mask] = field(default_factory=list)
-    merges: list[tuple[str, Origin | None]] = field(default_factory=list)  # scrambled merges of the output
-    owner: Any = None  # the class whose method this is
-    function: Any = None
-    framework: str = "torch"
-    notes: set[str] = field(default_factory=set)
-    called_at: Origin | None = None  # the call of the attention function that holds the product
-    called_from: str = ""
-    names_in_scope: dict[str, Value] = field(default_factory=dict)
-    equal: tuple[tuple[Monomial, Monomial], ...] = ()  # sizes that a test on the path compares: they are one there
-
-    @property
-    def facts(self) -> Facts:
-        """What is known of sizes on the path of the site."""
-        if not self.equal:
-            return self.known
-        facts = self.known.copy()
-        for a, b in self.equal:
-            facts.learn(a, b, tested=True)
-        return facts
-
-    def meet_value(self, value: Tensor, axes: tuple[Axis, ...], weights: Tensor, origin: Origin | None) -> None:
-        if self.value is None:
-            self.value, self.value_axes, self.value_origin, self.weights_at_value = value, axes, origin, weights
-
-    def scaled_after(self, factor: Factor, output: bool) -> None:
-        self.after.append((factor, output))
-
-    def masked_after(self, mask: Mask) -> None:
-        self.after_masks.append(mask)
+    BILINEAR = "one product for keys that are projected and keys that are not"
+    CONFIGURED = "callers that are seen may configure the factor"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
+class PlacedFactor:
+    """A factor of the net scale and what it was applied to: query, key, logits, kernel, weights or output."""
+
+    factor: Factor
+    target: str
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What one test says of a site.
+
+    `contraction` and `scale` stand in for those of the site where the verdict rests on others; `evidence` says what was taken by name.
+    """
+
+    status: Status
+    reason: str | None = None
+    kind: str | None = None  # the scale rule that a fault belongs to
+    culprit: PlacedFactor | None = None  # the factor at fault
+    other: PlacedFactor | None = None  # for a double scale, the factor beside the culprit
+    term: Tensor | None = None  # the bias that is scaled along, where that is the fault
+    because: Because | None = None
+    contraction: Monomial | None = None
+    scale: Monomial | None = None
+    evidence: tuple[str, ...] = ()
+
+
+def correct(reason: str | None = None) -> Verdict:
+    return Verdict("correct", reason)
+
+
+def intended(reason: str | None, because: Because | None = None) -> Verdict:
+    return Verdict("intended", reason, because=because)
+
+
+def unknown(reason: str | None) -> Verdict:
+    return Verdict("unknown", reason)
+
+
+@dataclass(frozen=True, eq=False)
 class AttentionSite:
-    """A judged site: what rules look at. Monomials are as written; `ratio` is reduced by all facts."""
+    """A judged site. Monomials are as written; `ratio` is reduced by all facts."""
 
     record: SiteRecord
     query: Tensor | None
@@ -96,21 +91,62 @@ class AttentionSite:
     expected: Monomial | None
     ratio: Monomial | None
     factors: tuple[PlacedFactor, ...]
-    verdict: str
+    verdict: Status = "unknown"
     kind: str | None = None  # the scale rule that a fault belongs to
     reason: str | None = None
+    because: Because | None = None
     path: str | None = None
+    carrier: Tensor | None = None  # the term of the logits that holds the product
+    form: Form | None = None
     culprit: PlacedFactor | None = None  # the factor at fault
     other: PlacedFactor | None = None  # for a double scale, the factor beside the culprit
     terms: tuple[tuple[Tensor, Monomial], ...] = ()  # additive terms with the scale each got
     term: Tensor | None = None  # the bias that is scaled along, where that is the fault
+    evidence: tuple[str, ...] = ()  # what the verdict takes by name
     siblings: tuple[AttentionSite, ...] = ()  # every judged site of the file
-
     others: tuple[AttentionSite, ...] = ()  # the same place as met on other paths and from other callers
 
-    @property
+    def judged(self, verdict: Verdict) -> AttentionSite:
+        """The site with what a test says of it."""
+        site = self
+        if verdict.contraction is not None or verdict.scale is not None:
+            contraction, scale = verdict.contraction or self.contraction, verdict.scale or self.scale
+            assert contraction is not None and scale is not None
+            ratio = self.facts.normalise(scale) / self.facts.normalise(contraction).power(-HALF)
+            site = replace(self, contraction=contraction, scale=scale, expected=contraction.power(-HALF), ratio=ratio)
+        return replace(
+            site,
+            verdict=verdict.status,
+            kind=verdict.kind,
+            reason=verdict.reason,
+            because=verdict.because,
+            culprit=verdict.culprit,
+            other=verdict.other,
+            term=verdict.term,
+            evidence=verdict.evidence,
+        )
+
+    @cached_property
     def facts(self) -> Facts:
         return self.record.facts
+
+    @cached_property
+    def width(self) -> Monomial:
+        """The contraction dimension, reduced by all facts."""
+        assert self.contraction is not None
+        return self.facts.normalise(self.contraction)
+
+    @cached_property
+    def net(self) -> Monomial:
+        """The net scale, reduced by all facts."""
+        assert self.scale is not None
+        return self.facts.normalise(self.scale)
+
+    @cached_property
+    def operands(self) -> tuple[Operand, Operand]:
+        """Query and key, seen through what is added to them."""
+        assert self.query is not None and self.key is not None
+        return operand_of(self.query), operand_of(self.key)
 
     @property
     def operand_sizes(self) -> Iterator[Monomial]:
@@ -128,9 +164,4 @@ class AttentionSite:
         return counted and any(self.facts.equal(size, heads) for size in self.operand_sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class PlacedFactor:
-    """A factor of the net scale and what it was applied to: query, key, logits, kernel, weights or output."""
-
-    factor: Factor
-    target: str
+Test = Callable[[AttentionSite], "Verdict | None"]
