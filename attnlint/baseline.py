@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,12 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Compared:
-    """What is new, how many findings were known, and how many entries no longer occur."""
+    """What is new, how many findings were known, and the entries that no longer occur, with how often."""
 
     new: tuple[Diagnostic, ...]
     known: int
-    gone: int
+    gone: Counter[Key]
+    left: Counter[Key]
 
 
 def key(one: Diagnostic, folder: str) -> Key:
@@ -55,31 +56,63 @@ def read(path: str) -> Counter[Key]:
 
 
 def compare(diagnostics: Sequence[Diagnostic], entries: Counter[Key], path: str, looked_at: Iterable[str]) -> Compared:
-    """Takes the known findings out; an entry covers as many findings as it counts. Entries of files not looked at are not gone."""
+    """Takes the known findings out; an entry covers as many findings as it counts.
+
+    An entry whose file is not there any more goes with the same statement elsewhere: a file that was renamed keeps its entries. Gone
+    are the entries of files that were looked at, and of files that are not there.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     left = Counter(entries)
+    unmatched = _matched(diagnostics, left, lambda one: key(one, folder))
+    missing = {name for name, _, _ in left if not os.path.exists(os.path.join(folder, name))}
+    moved: dict[tuple[str, str], list[Key]] = {}
+    for entry in sorted(left):
+        if entry[0] in missing:
+            moved.setdefault(entry[1:], []).extend([entry] * left[entry])
+    new = _matched(unmatched, left, lambda one: next((entry for entry in moved.get(key(one, folder)[1:], ()) if left[entry] > 0), None))
+    seen = {os.path.relpath(absolute, folder).replace(os.sep, "/") for absolute in looked_at}
+    gone = Counter({entry: count for entry, count in left.items() if count > 0 and (entry[0] in seen or entry[0] in missing)})
+    return Compared(tuple(new), len(diagnostics) - len(new), gone, left)
+
+
+def _matched(diagnostics: Iterable[Diagnostic], left: Counter[Key], entry_of: Callable[[Diagnostic], Key | None]) -> list[Diagnostic]:
+    """The findings that no entry covers; what covers one is taken from `left`."""
     new = []
     for one in diagnostics:
-        entry = key(one, folder)
-        if left[entry] > 0:
+        entry = entry_of(one)
+        if entry is not None and left[entry] > 0:
             left[entry] -= 1
         else:
             new.append(one)
-    seen = {os.path.relpath(absolute, folder).replace(os.sep, "/") for absolute in looked_at}
-    gone = sum(count for (name, _, _), count in left.items() if name in seen)
-    return Compared(tuple(new), len(diagnostics) - len(new), gone)
+    return new
 
 
 def write(path: str, diagnostics: Sequence[Diagnostic], looked_at: Iterable[str]) -> int:
     """Writes the present findings; entries of files that this run did not look at stay. Returns how many entries there are."""
     folder = os.path.dirname(os.path.abspath(path))
-    seen = {os.path.relpath(absolute, folder).replace(os.sep, "/") for absolute in looked_at}
-    entries = Counter(
-        {entry: count for entry, count in (read(path) if os.path.exists(path) else Counter[Key]()).items() if entry[0] not in seen}
-    )
-    entries.update(key(one, folder) for one in diagnostics)
+    kept: Counter[Key] = Counter()
+    if os.path.exists(path):
+        compared = compare(diagnostics, read(path), path, looked_at)
+        seen = {os.path.relpath(absolute, folder).replace(os.sep, "/") for absolute in looked_at}
+        kept = Counter({entry: count for entry, count in compared.left.items() if entry[0] not in seen and entry not in compared.gone})
+    kept.update(key(one, folder) for one in diagnostics)
+    return _write(path, kept)
+
+
+def prune(path: str, diagnostics: Sequence[Diagnostic], looked_at: Iterable[str]) -> int:
+    """Takes out the entries that are no longer found, and adds none. Returns how many were taken out."""
+    entries = read(path)
+    gone = compare(diagnostics, entries, path, looked_at).gone
+    if gone:
+        _write(path, entries - gone)
+    return sum(gone.values())
+
+
+def _write(path: str, entries: Counter[Key]) -> int:
     rows: list[dict[str, Any]] = [
-        {"path": name, "code": code, "statement": statement, "count": count} for (name, code, statement), count in sorted(entries.items())
+        {"path": name, "code": code, "statement": statement, "count": count}
+        for (name, code, statement), count in sorted(entries.items())
+        if count > 0
     ]
     replace_file(
         path, (json.dumps({"version": VERSION, "findings": rows}, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

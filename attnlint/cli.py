@@ -10,12 +10,16 @@ from typing import Any
 
 from attnlint._version import __version__
 
-COMMANDS = ("check", "sites", "rule", "config", "confirm", "explain", "server", "clean", "generate-shell-completion")
+COMMANDS = ("check", "sites", "rules", "rule", "config", "confirm", "explain", "server", "clean", "generate-shell-completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs attnlint and returns its exit status; never raises for what a user can do wrong."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if "_ARGCOMPLETE" in os.environ:
+        from attnlint.completion import answer
+
+        answer()
     from attnlint.console import guarded
 
     return guarded(lambda: _dispatch(arguments))
@@ -64,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_check(commands)
     _add_sites(commands)
+    _add_rules(commands)
     _add_rule(commands)
     _add_config(commands)
     _add_explain(commands)
@@ -77,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     clean.add_argument("--cache-dir", metavar="DIR", help="a cache that lies elsewhere")
     clean.set_defaults(run=_late("clean"))
     completion = commands.add_parser("generate-shell-completion", help="Print a completion script.", allow_abbrev=False)
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "powershell"), help="the shell that will read it")
     completion.set_defaults(run=_late("completion"))
     return parser
 
@@ -131,8 +136,9 @@ def _add_check(commands: Any) -> None:
     _flag(output, "exit-zero", "exit with status 0 even where something was found")
     _flag(output, "exit-non-zero-on-fix", "exit with status 1 where something was fixed")
     known = check.add_argument_group("known findings")
-    known.add_argument("--baseline", metavar="FILE", help="findings listed in this file are not reported")
+    known.add_argument("--baseline", metavar="FILE", help='findings listed in this file are not reported ("" for no file)')
     known.add_argument("--update-baseline", action="store_true", help="write the present findings to the baseline")
+    known.add_argument("--prune-baseline", action="store_true", help="take entries out of the baseline that are no longer found; add none")
     _add_files(check.add_argument_group("files"))
     _add_work(check.add_argument_group("work"))
 
@@ -148,12 +154,18 @@ def _add_sites(commands: Any) -> None:
     _add_work(sites.add_argument_group("work"))
 
 
+def _add_rules(commands: Any) -> None:
+    rules = commands.add_parser("rules", help="List the rules, one a line.", allow_abbrev=False)
+    rules.set_defaults(run=_late("rules"))
+    rules.add_argument("--output-format", choices=("text", "json"), default="text", help="how the rules are printed")
+
+
 def _add_rule(commands: Any) -> None:
     rule = commands.add_parser("rule", help="Explain a rule, or all of them.", allow_abbrev=False)
     rule.set_defaults(run=_late("rule"))
     rule.add_argument("rule", nargs="?", metavar="RULE", help="code or name")
     rule.add_argument("--all", action="store_true", help="all rules")
-    rule.add_argument("--output-format", choices=("text", "json"), default="text")
+    rule.add_argument("--output-format", choices=("text", "json"), default="text", help="how the rule is printed")
 
 
 def _add_config(commands: Any) -> None:
@@ -162,7 +174,7 @@ def _add_config(commands: Any) -> None:
     config.add_argument(
         "path", nargs="?", default=".", metavar="PATH", help="file or folder whose settings to print (default: the current folder)"
     )
-    config.add_argument("--output-format", dest="form", choices=("text", "json"), default="text")
+    config.add_argument("--output-format", dest="form", choices=("text", "json"), default="text", help="how the settings are printed")
     config.add_argument("--schema", action="store_true", help="print the JSON schema of the settings")
     config.add_argument("--config", action="append", metavar="FILE", help="configuration file, or a setting such as 'preview = true'")
     config.add_argument("--isolated", action="store_true", help="read no configuration file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from attnlint.session import Diagnostic, Run
 
 STDIN = "-"
+STALE_NAMED = 3  # entries of a baseline that are no longer found, named in a warning
 
 
 def check(options: argparse.Namespace) -> int:
@@ -34,6 +36,8 @@ def check(options: argparse.Namespace) -> int:
     session.check_selection(settings)
     if options.update_baseline and not settings.baseline:
         raise ConfigError("--update-baseline needs --baseline FILE (or the setting `baseline`) to know where to write")
+    if options.prune_baseline and not settings.baseline:
+        raise ConfigError("--prune-baseline needs --baseline FILE (or the setting `baseline`) to know what to prune")
     work = Work(options, resolver)
     run = work.check()
     status = _act(options, settings, work, run)
@@ -49,6 +53,13 @@ def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) 
         _complain(run, work.found, settings)
         count = baseline.write(settings.baseline, run.diagnostics, work.judged())
         _say(settings, f"wrote {count} finding{_s(count)} to {settings.baseline}")
+        return _status(work, run, 0)
+    if options.prune_baseline:
+        from attnlint import baseline
+
+        _complain(run, work.found, settings)
+        count = baseline.prune(settings.baseline, run.diagnostics, work.judged())
+        _say(settings, f"took {count} entr{'y' if count == 1 else 'ies'} out of {settings.baseline}")
         return _status(work, run, 0)
     known = _without_known(settings, work, run)
     if options.confirm:
@@ -114,8 +125,11 @@ def _without_known(settings: Settings, work: Work, run: Run) -> int:
     compared = baseline.compare(run.diagnostics, baseline.read(settings.baseline), settings.baseline, work.judged())
     run.diagnostics = list(compared.new)
     if compared.gone:
-        gone = f"{compared.gone} known finding{_s(compared.gone)}"
-        run.warnings.append(f"{settings.baseline}: {gone} no longer there; --update-baseline takes such entries out")
+        count = sum(compared.gone.values())
+        first = ", ".join(f"{path} {code}" for path, code, _ in sorted(compared.gone)[:STALE_NAMED])
+        more = ", …" if len(compared.gone) > STALE_NAMED else ""
+        told = f"{count} known finding{_s(count)} no longer there ({first}{more})"
+        run.warnings.append(f"{settings.baseline}: {told}; --prune-baseline takes such entries out")
     return compared.known
 
 
@@ -378,11 +392,33 @@ def _complain(run: Run, found: Discovery, settings: Settings) -> None:
         print_error(error)
 
 
+def rules(options: argparse.Namespace) -> int:
+    """`attnlint rules`."""
+    known = _known_rules()
+    if options.output_format == "json":
+        print(json.dumps([_rule_object(one) for one in known], indent=2))
+        return 0
+    from attnlint.reports.text import table
+
+    rows = [(one.code, one.name, ("(preview) " if one.preview else "") + one.summary) for one in known]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in table(rows, width):
+        print(line)
+    return 0
+
+
+def _known_rules() -> tuple[RuleMeta, ...]:
+    """All rules, those of the current folder's plug-ins too."""
+    from attnlint import registry
+
+    return registry.rules(tuple(Resolver({}, None, False).for_directory(os.getcwd()).plugins))
+
+
 def rule(options: argparse.Namespace) -> int:
     """`attnlint rule`."""
     from attnlint import registry
 
-    known = registry.rules(tuple(Resolver({}, None, False).for_directory(os.getcwd()).plugins))
+    known = _known_rules()
     if options.all:
         chosen = list(known)
     elif options.rule:
@@ -391,7 +427,7 @@ def rule(options: argparse.Namespace) -> int:
             raise registry.unknown_rule(options.rule, known, "attnlint rule")
         chosen = [found]
     else:
-        raise ConfigError("attnlint rule: name a rule by code or name, or give --all")
+        raise ConfigError("attnlint rule: name a rule by code or name (`attnlint rules` lists them), or give --all")
     if options.output_format == "json":
         rows = [_rule_object(one) for one in chosen]
         print(json.dumps(rows if options.all else rows[0], indent=2))

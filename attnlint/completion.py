@@ -1,127 +1,97 @@
-"""Completion scripts for bash, zsh and fish, generated from the parser itself."""
+"""Completion on the command line: the script that a shell needs, and the answers that it asks attnlint itself for.
+
+The parser is the one source: commands, options, choices, rules and settings are known because it knows them.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from attnlint.cli import build_parser, server_parser
+from argcomplete.completers import FilesCompleter
+from argcomplete.finders import CompletionFinder
+from argcomplete.shell_integration import shellcode
+
+from attnlint.cli import COMMANDS, build_parser, server_parser
+
+SHELLS = ("bash", "zsh", "fish", "powershell")
+RULES = ("select", "extend_select", "ignore", "extend_ignore", "rule")
 
 
 def script(shell: str) -> str:
-    """The completion script of a shell."""
-    commands = _commands()
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](commands)
+    """What makes completion known to a shell."""
+    return str(shellcode(["attnlint"], shell=shell)).lstrip("\n")
 
 
-def _commands() -> dict[str, list[argparse.Action]]:
+def answer() -> None:
+    """Answers the question that a shell asks in the environment, and ends the process."""
+    Finder()(full_parser())
+
+
+def full_parser() -> argparse.ArgumentParser:
+    """The parser with the options of the two commands that parse their own."""
     from attnlint.confirm.command import parser as confirm_parser
 
-    for action in build_parser()._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            # Two commands parse their own arguments: what the command line knows of them is their names.
-            own = {"confirm": confirm_parser(), "server": server_parser()}
-            return {name: list((own.get(name) or sub)._actions) for name, sub in action.choices.items()}
-    return {}
+    parser = build_parser()
+    commands = _commands(parser)
+    commands["confirm"], commands["server"] = confirm_parser(), server_parser()
+    for command in commands.values():
+        for action in command._actions:
+            if action.dest in RULES and not action.choices:
+                _completed(action, rules)
+            elif action.dest == "config":
+                _completed(action, configuration)
+            elif action.dest == "add_ignore":
+                _completed(action, lambda **_: ())
+    return parser
 
 
 def options(command: str) -> list[str]:
     """Every option of a command."""
-    return _options(_commands()[command])
+    return sorted({option for action in _commands(full_parser())[command]._actions for option in action.option_strings})
 
 
-def _options(actions: list[argparse.Action]) -> list[str]:
-    return sorted({option for action in actions for option in action.option_strings})
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (choices,) = (one.choices for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+    return choices
 
 
-def _positional(actions: list[argparse.Action]) -> list[str]:
-    """The words that may stand without an option, where they are known."""
-    return [str(choice) for action in actions if not action.option_strings and action.choices for choice in action.choices]
+def _completed(action: argparse.Action, completer: Callable[..., Any]) -> None:
+    action.completer = completer  # type: ignore[attr-defined]
 
 
-def _choices(actions: list[argparse.Action]) -> dict[str, list[str]]:
-    return {option: [str(choice) for choice in action.choices] for action in actions if action.choices for option in action.option_strings}
+def rules(prefix: str, **_: Any) -> dict[str, str]:
+    """Codes and names of the rules, plug-ins' too, behind whatever stands before the last comma."""
+    import os
+
+    from attnlint.config import Resolver
+    from attnlint.registry import rules as known
+
+    before, comma, _last = prefix.rpartition(",")
+    plugins = tuple(Resolver({}, None, False).for_directory(os.getcwd()).plugins)
+    words = {word: one.summary for one in known(plugins) for word in (one.name, one.code)}
+    return {f"{before}{comma}{word}": summary for word, summary in words.items()}
 
 
-def _bash(commands: dict[str, list[argparse.Action]]) -> str:
-    lines = [
-        '# attnlint completion for bash; add to ~/.bashrc:  eval "$(attnlint generate-shell-completion bash)"',
-        "_attnlint() {",
-        '    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" command="${COMP_WORDS[1]}" words=""',
-        '    if [ "$COMP_CWORD" -eq 1 ]; then',
-        f'        COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$current") $(compgen -f -- "$current"))',
-        "        return",
-        "    fi",
-        f'    case "$command" in {"|".join(commands)}) ;; *) command=check ;; esac',
-        '    case "$command $previous" in',
-    ]
-    for name, actions in commands.items():
-        for option, choices in sorted(_choices(actions).items()):
-            lines.append(f'        "{name} {option}") COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$current")); return ;;')
-    lines += ["    esac", '    case "$command" in']
-    for name, actions in commands.items():
-        lines.append(f'        {name}) words="{" ".join([*_options(actions), *_positional(actions)])}" ;;')
-    lines += [
-        "    esac",
-        '    case "$current" in',
-        '        -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;',
-        '        *) COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current")) ;;',
-        "    esac",
-        "}",
-        "complete -o filenames -F _attnlint attnlint",
-    ]
-    return "\n".join(lines) + "\n"
+def configuration(prefix: str, **_: Any) -> dict[str, str]:
+    """The settings that `--config` may set, and the files that it may name."""
+    from attnlint.config import OPTIONS
+
+    settings = {f"{option.name}=": option.help for option in OPTIONS}
+    files: Iterable[str] = FilesCompleter()(prefix)
+    return {**settings, **dict.fromkeys(files, "a configuration file")}
 
 
-def _zsh(commands: dict[str, list[argparse.Action]]) -> str:
-    lines = [
-        "#compdef attnlint",
-        "# attnlint completion for zsh; save as _attnlint in a folder of $fpath, or add to ~/.zshrc, after compinit:",
-        '#   eval "$(attnlint generate-shell-completion zsh)"',
-        "_attnlint() {",
-        "    local -a commands",
-        f"    commands=({' '.join(commands)})",
-        "    if (( CURRENT == 2 )); then",
-        "        compadd -- $commands --help --version",
-        "        _files",
-        "        return",
-        "    fi",
-        "    local command=$words[2]",
-        "    (( ${commands[(Ie)$command]} )) || command=check",
-        '    case "$command $words[CURRENT-1]" in',
-    ]
-    for name, actions in commands.items():
-        for option, choices in sorted(_choices(actions).items()):
-            lines.append(f'        "{name} {option}") compadd -- {" ".join(choices)}; return ;;')
-    lines += ["    esac", "    case $command in"]
-    for name, actions in commands.items():
-        lines.append(f"        {name}) compadd -- {' '.join([*_options(actions), *_positional(actions)])} ;;")
-    lines += [
-        "    esac",
-        "    _files",
-        "}",
-        # Loaded from $fpath the file is the function's body; evaluated, it only has to be made known.
-        'if [ "$funcstack[1]" = "_attnlint" ]; then _attnlint "$@"; else compdef _attnlint attnlint; fi',
-    ]
-    return "\n".join(lines) + "\n"
+class Finder(CompletionFinder):
+    """Knows that `attnlint PATH` is `attnlint check PATH`."""
 
-
-def _fish(commands: dict[str, list[argparse.Action]]) -> str:
-    lines = [
-        "# attnlint completion for fish; save as ~/.config/fish/completions/attnlint.fish, or add to config.fish:",
-        "#   attnlint generate-shell-completion fish | source",
-    ]
-    lines += [f"complete -c attnlint -n __fish_use_subcommand -a {name}" for name in commands]
-    others = " ".join(name for name in commands if name != "check")
-    for name, actions in commands.items():
-        # What is no command is a path, and then `check` is meant.
-        seen = f"__fish_seen_subcommand_from {name}" if name != "check" else f"not __fish_seen_subcommand_from {others}"
-        lines += [f"complete -c attnlint -n '{seen}' -a {choice}" for choice in _positional(actions)]
-        for action in actions:
-            for option in action.option_strings:
-                flag = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-                choices = f" -xa '{' '.join(map(str, action.choices))}'" if action.choices else ""
-                shown = action.help if action.help and action.help != argparse.SUPPRESS else ""
-                text = (shown % vars(action)).replace("'", "\\'")
-                described = f" -d '{text}'" if text else ""
-                lines.append(f"complete -c attnlint -n '{seen}' {flag}{choices}{described}")
-    return "\n".join(lines) + "\n"
+    def _get_completions(self, comp_words: list[str], cword_prefix: str, *rest: Any) -> list[str]:
+        program, *words = comp_words
+        if words and words[0] not in COMMANDS:
+            words = ["check", *words]
+        found: list[str] = super()._get_completions([program, *words], cword_prefix, *rest)
+        if not words:
+            self._parser = full_parser()
+            found += super()._get_completions([program, "check"], cword_prefix, *rest)
+        return list(dict.fromkeys(found))

@@ -295,7 +295,7 @@ def check_value(option: Option, value: Any, where: str, base: str = "") -> Any:
         case "text", str():
             return value
         case "path", str():
-            return os.path.join(base, os.path.expanduser(value))
+            return os.path.join(base, os.path.expanduser(value)) if value else None
         case "choice", str() if value in option.choices:
             return value
         case "table", dict() if all(isinstance(item, list) and all(isinstance(code, str) for code in item) for item in value.values()):

@@ -186,7 +186,7 @@ def rank(word: str, one: RuleMeta) -> int:
 def unknown_rule(word: str, known: Sequence[RuleMeta], where: str) -> ConfigError:
     """The error that says that there is no such rule, and which one may be meant."""
     names = [name for one in known for name in (one.code, one.name)]
-    return ConfigError(f"{where}: unknown rule `{word}`{suggestion(word, names)} (`attnlint rule --all` lists them)")
+    return ConfigError(f"{where}: unknown rule `{word}`{suggestion(word, names)} (`attnlint rules` lists them)")
 
 
 def check_words(words: Iterable[str], known: Sequence[RuleMeta], where: str) -> None:

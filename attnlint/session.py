@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -67,6 +67,15 @@ class SiteView:
     end: Place
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a run looked at: how many files, in how many of them attention stands, and how many sites have which verdict."""
+
+    files: int = 0
+    holding: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+
+
 @dataclass
 class Run:
     """What a run found, and what kept it from finding more."""
@@ -79,7 +88,7 @@ class Run:
     refused: list[str] = field(default_factory=list)  # fixes that were not made, and why
     seconds: dict[str, float] = field(default_factory=dict)
     file_seconds: dict[str, float] = field(default_factory=dict)
-    files: int = 0
+    seen: Seen = field(default_factory=Seen)
 
 
 class Documents:
@@ -135,12 +144,13 @@ def check(
     documents: Documents,
 ) -> Run:
     """Findings of a run after suppression and selection. `with_suppressions` are the files in which a suppression may stand."""
-    run = Run(files=len(files))
+    sites = merge_sites(outcomes)
+    run = Run(seen=_seen(files, sites))
     shown = {one.absolute: one.path for one in files}
     by_file = merge_findings(outcomes)
     partly = {outcome.absolute for outcome in outcomes if outcome.problems or outcome.notes or outcome.error}
     unknown: dict[str, list[Site]] = defaultdict(list)
-    for site in merge_sites(outcomes):
+    for site in sites:
         if site.verdict == "unknown":
             unknown[os.path.abspath(site.filename)].append(site)
     resolver = book.resolver
@@ -189,7 +199,7 @@ def check(
 
 def sites(outcomes: Sequence[Outcome], files: Sequence[SourceFile], documents: Documents) -> Run:
     """The attention sites of a run."""
-    run = Run(files=len(files))
+    run = Run()
     shown = {one.absolute: one.path for one in files}
     for site in merge_sites(outcomes):
         absolute = os.path.abspath(site.filename)
@@ -205,6 +215,16 @@ def sites(outcomes: Sequence[Outcome], files: Sequence[SourceFile], documents: D
             run.warnings.append(f"{display(outcome.absolute, shown)}:{problem.position.row}: does not parse: {problem.message}")
     _collect_trouble(run, outcomes, shown)
     return run
+
+
+def _seen(files: Sequence[SourceFile], sites: Sequence[Site]) -> Seen:
+    """A place counts once, however many paths lead to it: as the verdict that asks most of a reader."""
+    places: dict[tuple[str, Span], str] = {}
+    order = ("correct", "intended", "unknown", "faulty")
+    for site in sites:
+        place = (os.path.abspath(site.filename), site.span)
+        places[place] = max(places.get(place, order[0]), site.verdict, key=order.index)
+    return Seen(len(files), len({name for name, _ in places}), Counter(places.values()))
 
 
 def _collect_trouble(run: Run, outcomes: Sequence[Outcome], shown: dict[str, str]) -> None:

@@ -30,7 +30,7 @@ def report(run: Run, work: Work) -> None:
     from attnlint.reports.escape import visible
 
     print(
-        f"attnlint: {run.files} files, {sum(1 for one in work.outcomes.values() if 'interpret' in one.seconds)} interpreted",
+        f"attnlint: {len(work.files)} files, {sum(1 for one in work.outcomes.values() if 'interpret' in one.seconds)} interpreted",
         file=sys.stderr,
     )
     for phase, seconds in work.seconds.items():

@@ -44,6 +44,7 @@ ignore = ["implicit-softmax-dim"]
 ```
 
 """
+ATLAS = "<!-- Written by docs/generate.py from docs/census.json; change it there. -->"
 EFFECT = "## Measured effect"
 SEEN = "## In published code"
 DRAWN = (
@@ -126,11 +127,11 @@ def schema() -> str:
     return run(["config", "--schema"])
 
 
-def run(arguments: list[str]) -> str:
-    """What attnlint prints for these arguments in the repository. Raises RuntimeError where it could not do its work."""
+def run(arguments: list[str], folder: str | Path = ROOT, status: int | None = None) -> str:
+    """What attnlint prints for these arguments in a folder. Raises RuntimeError where it could not do its work, or has another status."""
     command = [sys.executable, "-m", "attnlint", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=ROOT, check=False)
-    if done.returncode not in (0, 1):
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=folder, check=False)
+    if done.returncode not in ((0, 1) if status is None else (status,)):
         raise RuntimeError(f"attnlint {' '.join(arguments)} failed with {done.returncode}: {done.stderr}")
     return done.stdout
 
@@ -186,6 +187,48 @@ def probe_page() -> str:
     return between(page, "fault", f"```text\n{shown.rstrip()}\n```")
 
 
+STEPS = {
+    "check": (("model.py",), 1),
+    "confirm": (("confirm", "model.py"), 1),
+    "diff": (("model.py", "--diff", "--unsafe-fixes"), 1),
+    "fix": (("model.py", "--fix", "--unsafe-fixes", "--quiet"), 0),
+    "clean": (("model.py",), 0),
+}
+
+
+def tutorial(measured: bool) -> str:
+    """The tutorial with what its commands print, one after the other; the one that measures is renewed only with `measured`."""
+    page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    program = page.partition("```python\n")[2].partition("```")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "model.py").write_text(program, encoding="utf-8")
+        for name, (arguments, status) in STEPS.items():
+            if name == "confirm" and not measured:
+                continue
+            shown = run(list(arguments), folder, status).rstrip()
+            if name != "fix":
+                page = between(page, f"tutorial-{name}", f"```{'diff' if name == 'diff' else 'text'}\n{shown}\n```")
+    return page
+
+
+def atlas(known: tuple[RuleMeta, ...], census: dict[str, Any]) -> str:
+    """What was met of each fault in published packages, the most frequent first."""
+    met = sorted((rule for rule in known if rule.name in census["rules"]), key=lambda rule: -census["rules"][rule.name]["places"])
+    rows = ["| rule | places | packages |", "| --- | --- | --- |"]
+    sections = []
+    for rule in met:
+        found = census["rules"][rule.name]
+        rows.append(f"| [{rule.name}](rules/{rule.name}.md) | {found['places']} | {found['packages']} |")
+        sections.append(f"## {rule.name}\n\n{rule.summary}\n\n{found['seen']}\n")
+    head = (
+        f"{ATLAS}\n\n# Atlas of faults\n\n"
+        f"Attention in {census['packages']} published packages, read and judged by hand at {census['places']} places (a place is a "
+        "softmax or a call of a fused kernel): at how many of them each fault was noted, and one of them in words. "
+        "A place can have several faults."
+    )
+    return f"{head}\n\n" + "\n".join(rows) + "\n\n" + "\n".join(sections)
+
+
 def pages(confirm: bool = False) -> dict[Path, str]:
     """Every generated file with what belongs in it. attnlint's own rules only, whatever else is installed."""
     known = tuple(rule for rule in rules() if rule.code.startswith("ATT"))
@@ -196,6 +239,8 @@ def pages(confirm: bool = False) -> dict[Path, str]:
     return {
         **{docs / "rules" / f"{rule.name}.md": rule_page(rule, census) for rule in known},
         docs / "rules" / "index.md": index,
+        docs / "atlas.md": atlas(known, census),
+        docs / "tutorial.md": tutorial(confirm),
         docs / "settings.md": settings_page(),
         docs / "settings.schema.json": schema(),
         README: readme(known, confirm),

@@ -11,15 +11,16 @@ from attnlint.reports.escape import json_text
 
 if TYPE_CHECKING:
     from attnlint.config import Settings
-    from attnlint.session import Diagnostic, Run
+    from attnlint.session import Diagnostic, Run, Seen
 
 
 def write_findings(run: Run, settings: Settings, colour: bool) -> None:
     """Prints the findings of a run. A machine format prints its document and nothing else."""
-    emit(render_findings(run.diagnostics, settings, colour and not settings.output_file), settings.output_file)
+    emit(render_findings(run.diagnostics, settings, colour and not settings.output_file, run.seen), settings.output_file)
 
 
-def render_findings(diagnostics: Sequence[Diagnostic], settings: Settings, colour: bool) -> Iterator[str]:
+def render_findings(diagnostics: Sequence[Diagnostic], settings: Settings, colour: bool, seen: Seen | None = None) -> Iterator[str]:
+    """The findings in the format asked for; where there is none, people are told what was `seen`."""
     if settings.statistics:
         yield from _statistics(diagnostics, settings.output_format)
         return
@@ -34,6 +35,8 @@ def render_findings(diagnostics: Sequence[Diagnostic], settings: Settings, colou
                 if settings.output_format == "full":
                     yield ""
                 yield from text.summary(diagnostics, settings.unsafe_fixes)
+            elif seen is not None and not settings.quiet:
+                yield from text.clean(seen)
         case "json":
             from attnlint.reports.json_format import finding_object
 

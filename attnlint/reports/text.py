@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attnlint.reports.escape import visible
 
 if TYPE_CHECKING:
-    from attnlint.session import Diagnostic, SiteView
+    from attnlint.session import Diagnostic, Seen, SiteView
 
 TAB = "    "
 MAX_LINE = 240
@@ -151,6 +151,33 @@ def summary(diagnostics: Sequence[Diagnostic], unsafe: bool) -> Iterator[str]:
         yield f"{now} fixable with `--fix{' --unsafe-fixes' if unsafe and risky else ''}`."
     if risky and not unsafe:
         yield f"{risky} fixable with `--fix --unsafe-fixes` (what a trained checkpoint computes changes)."
+
+
+def clean(seen: Seen) -> Iterator[str]:
+    """What a run without findings saw: that nothing was found is not that nothing was there. Says nothing where there was no file."""
+    if not seen.files:
+        return
+    count = sum(seen.verdicts.values())
+    if not count:
+        yield f"No attention in {counted(seen.files, 'file')}: no product of a query and a key that reaches a softmax."
+        return
+    said = (("correct", "proved"), ("intended", "meant"), ("unknown", "not followed"), ("faulty", "wrong, but known or not to be reported"))
+    parts = ", ".join(f"{seen.verdicts[verdict]} {word}" for verdict, word in said if seen.verdicts[verdict])
+    why = " (attnlint sites shows why)" if seen.verdicts["unknown"] or seen.verdicts["faulty"] else ""
+    yield f"{counted(count, 'attention')} in {counted(seen.holding, 'file')}: {parts}{why}"
+
+
+def table(rows: Sequence[tuple[str, str, str]], width: int | None) -> Iterator[str]:
+    """Rows in columns, one line each: what does not fit in `width` columns ends with an ellipsis."""
+    first, second = (max(map(len, column)) for column in (list(zip(*rows, strict=True))[:2] or ([""], [""])))
+    for one, two, three in rows:
+        line = f"{one:{first}}  {two:{second}}  {three}"
+        yield line if width is None or len(line) <= width else f"{line[: max(width - 1, 0)]}…"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and what it counts: `1 file`, `3 files`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def site_lines(sites: Iterable[SiteView], style: Style, detailed: bool) -> Iterator[str]:

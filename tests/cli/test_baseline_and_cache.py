@@ -30,7 +30,7 @@ def test_known_findings_are_not_reported_and_survive_moved_lines(attnlint, tmp_p
     assert written.status == 0
     assert "wrote 1 finding to known.json" in written.err
     known = attnlint(".", "--baseline", "known.json")
-    assert (known.status, known.out) == (0, "")
+    assert (known.status, known.out.startswith("1 attention in 1 file: 1 wrong, but known")) == (0, True)
     path.write_text("# a line\n\n" + FAULTY.replace("        energy =", "        # another\n        energy ="))
     assert attnlint(".", "--baseline", "known.json").status == 0
     (tmp_path / "other.py").write_text(FAULTY)
@@ -74,9 +74,51 @@ def test_updating_for_some_files_keeps_the_entries_of_the_others(attnlint, tmp_p
     attnlint(".", "--baseline", "known.json", "--update-baseline")
     (tmp_path / "a.py").write_text(CLEAN)
     gone = attnlint(".", "--baseline", "known.json")
-    assert "1 known finding no longer there" in gone.err
+    assert "1 known finding no longer there (a.py ATT102)" in gone.err
     attnlint("a.py", "--baseline", "known.json", "--update-baseline")
     assert [entry["path"] for entry in json.loads((tmp_path / "known.json").read_text())["findings"]] == ["b.py"]
+
+
+def test_pruning_takes_out_what_is_no_longer_found_and_adds_nothing(attnlint, tmp_path):
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text(FAULTY)
+    attnlint(".", "--baseline", "known.json", "--update-baseline")
+    (tmp_path / "a.py").write_text(CLEAN)
+    (tmp_path / "c.py").unlink()
+    (tmp_path / "new.py").write_text(SECOND.replace("weights", "attention"))
+    said = attnlint("a.py", "b.py", "--baseline", "known.json")
+    assert "2 known findings no longer there (a.py ATT102, c.py ATT102); --prune-baseline takes such entries out" in said.err
+    pruned = attnlint(".", "--baseline", "known.json", "--prune-baseline")
+    assert (pruned.status, "took 2 entries out of known.json" in pruned.err) == (0, True)
+    assert [entry["path"] for entry in json.loads((tmp_path / "known.json").read_text())["findings"]] == ["b.py"]
+    assert found(attnlint, ".", "--baseline", "known.json") == ["new.py:ATT102"]
+    assert "no longer there" not in attnlint(".", "--baseline", "known.json").err
+
+
+def test_a_renamed_file_keeps_its_entries(attnlint, tmp_path):
+    (tmp_path / "a.py").write_text(FAULTY)
+    attnlint(".", "--baseline", "known.json", "--update-baseline")
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    renamed = attnlint(".", "--baseline", "known.json")
+    assert renamed.status == 0 and "no longer there" not in renamed.err
+    (tmp_path / "c.py").write_text(FAULTY)  # the entry covers one finding only
+    assert len(found(attnlint, ".", "--baseline", "known.json")) == 1
+    (tmp_path / "c.py").unlink()
+    attnlint(".", "--baseline", "known.json", "--update-baseline")
+    assert [entry["path"] for entry in json.loads((tmp_path / "known.json").read_text())["findings"]] == ["b.py"]
+    (tmp_path / "a.py").write_text(FAULTY)  # a copy is no renaming
+    assert found(attnlint, ".", "--baseline", "known.json") == ["a.py:ATT102"]
+
+
+def test_an_empty_name_is_no_baseline(attnlint, tmp_path):
+    (tmp_path / "model.py").write_text(FAULTY)
+    attnlint(".", "--baseline", "known.json", "--update-baseline")
+    (tmp_path / "attnlint.toml").write_text('baseline = "known.json"\n')
+    assert attnlint(".").status == 0
+    assert found(attnlint, ".", "--baseline", "") == ["model.py:ATT102"]
+    (tmp_path / "attnlint.toml").write_text('baseline = ""\n')
+    assert found(attnlint, ".") == ["model.py:ATT102"]
+    assert attnlint(".", "--update-baseline").status == 2
 
 
 def test_known_findings_are_not_fixed(attnlint, tmp_path):

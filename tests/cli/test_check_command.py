@@ -75,10 +75,10 @@ def test_the_word_check_may_be_left_out(attnlint, tmp_path):
     assert attnlint("--output-format", "json", "model.py").out == attnlint("check", "--output-format", "json", "model.py").out
 
 
-def test_a_clean_tree_is_status_0_and_silent(attnlint, tmp_path):
+def test_a_clean_tree_is_status_0_and_names_no_fault(attnlint, tmp_path):
     write(tmp_path, model=CLEAN, plain=PLAIN)
     result = attnlint(".")
-    assert (result.status, result.out, result.err) == (0, "", "")
+    assert (result.status, result.out, result.err) == (0, "1 attention in 1 file: 1 proved\n", "")
 
 
 def test_without_a_path_the_current_folder_is_checked(attnlint, tmp_path):

@@ -1,4 +1,4 @@
-"""pre-commit, the GitHub Action's script and shell completion, through the real programs."""
+"""pre-commit and the GitHub Action's script, through the real programs."""
 
 from __future__ import annotations
 
@@ -120,81 +120,3 @@ def test_the_actions_script(tmp_path):
     told = run(*shell, cwd=tmp_path, **{**environment, "ATTNLINT_ARGS": "--exit-zero\n--no-cache", "ATTNLINT_FILE": "out.txt"})
     assert (told.returncode, told.stdout) == (0, "")
     assert (tmp_path / "out.txt").read_text().startswith("::error")
-
-
-def test_completion_scripts_name_every_command_and_option(attnlint):
-    for shell in ("bash", "zsh", "fish"):
-        script = attnlint("generate-shell-completion", shell).out
-        for word in ("check", "sites", "rule", "config", "confirm", "server", "clean", "unsafe-fixes", "output-format", "baseline"):
-            assert word in script, (shell, word)
-        if shutil.which(shell):
-            done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["attnlint", "ch"], "check"),
-        (["attnlint", "check", "--unsafe-f"], "--unsafe-fixes"),
-        (["attnlint", "check", "--output-format", "sar"], "sarif"),
-        (["attnlint", "generate-shell-completion", "fi"], "fish"),
-        (["attnlint", "model.py", "--stat"], "--statistics"),
-        (["attnlint", "confirm", "--rep"], "--report"),
-        (["attnlint", "server", "--iso"], "--isolated"),
-    ],
-)
-def test_bash_completes(attnlint, tmp_path, words, expected):
-    script = attnlint("generate-shell-completion", "bash").out
-    listed = " ".join(f"'{word}'" for word in words)
-    ask = f"{script}\nCOMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _attnlint; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    done = subprocess.run(["bash", "--norc", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert expected in done.stdout.split(), done.stderr
-
-
-@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("attnlint ch", "check"),
-        ("attnlint check --unsafe-f", "--unsafe-fixes"),
-        ("attnlint check --output-format sar", "sarif"),
-        ("attnlint generate-shell-completion zs", "zsh"),
-        ("attnlint confirm --rep", "--report"),
-        ("attnlint model.py --stat", "--statistics"),
-    ],
-)
-def test_fish_completes(attnlint, tmp_path, typed, expected):
-    script = attnlint("generate-shell-completion", "fish").out
-    ask = f"{script}\ncomplete -C '{typed}'"
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(["fish", "-N", "-c", ask], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert expected in [line.split("\t")[0] for line in done.stdout.splitlines()], done.stdout + done.stderr
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("attnlint ch", "check"),
-        ("attnlint check --unsafe-f", "--unsafe-fixes"),
-        ("attnlint check --output-format sar", "sarif"),
-        ("attnlint generate-shell-completion fi", "fish"),
-        ("attnlint confirm --rep", "--report"),
-        ("attnlint model.py --stat", "--statistics"),
-    ],
-)
-def test_zsh_completes(attnlint, tmp_path, typed, expected):
-    """What the function adds, with the parts of zsh's completion that it calls put in the place of a terminal."""
-    script = attnlint("generate-shell-completion", "zsh").out
-    words = typed.split(" ")
-    ask = (
-        "compdef() { print made known: $@; }; _files() { :; }\n"
-        "compadd() { local one; for one in $@; do print -r -- $one; done }\n"
-        f"{script}\n"
-        f"words=({' '.join(words)}); CURRENT={len(words)}; _attnlint"
-    )
-    done = subprocess.run(["zsh", "-f", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("made known: _attnlint attnlint\n")
-    assert expected in done.stdout.split(), done.stdout + done.stderr

@@ -83,6 +83,10 @@ RUN = {
     CONFIRM: {"sh"},
     EDITORS: {"console", "json", "javascript", "lua", "elisp", "toml"},  # test_editors.py
     SETTINGS: {"toml"},
+    INDEX: {"sh"},
+    ROOT / "docs" / "tutorial.md": {"python", "console", "text", "diff"},  # docs/generate.py runs them; test_site.py
+    ROOT / "docs" / "mathematics.md": {"text"},
+    ROOT / "docs" / "comparison.md": {"toml"},
 }
 DOCUMENTS = [README, CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
 
