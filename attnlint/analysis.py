@@ -33,7 +33,7 @@ class Outcome:
 
 
 class Engine:
-    """The engine of a process with its project and rules, loaded when first needed: LibCST is not imported before."""
+    """The engine of a process with its project and rules, loaded when first needed."""
 
     def __init__(self, roots: Sequence[str], plugins: Sequence[str] = ()) -> None:
         self._roots = list(roots)

@@ -131,7 +131,7 @@ def rule_classes(plugins: Sequence[str] = ()) -> tuple[type[Rule], ...]:
 
 @lru_cache(maxsize=4)
 def rules(plugins: tuple[str, ...] = ()) -> tuple[RuleMeta, ...]:
-    """Every rule, by code. Loads the rule modules (and LibCST with them)."""
+    """Every rule, by code. Loads the rule modules."""
     found: dict[str, RuleMeta] = {}
     classes: list[type[Any]] = [*BUILT_IN, *rule_classes(plugins)]
     for one in classes:

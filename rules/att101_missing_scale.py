@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from attnlint import fixes
 from attnlint.domain.algebra import CONFIG, PARAMETER
-from attnlint.fixes import places, repair
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import naming
+from attnlint.sites import naming, places
 from attnlint.sites.operands import kind_of
 from attnlint.sites.scales import fault, lost_reasons, scaled_after
 from attnlint.sites.sites import AttentionSite, Verdict
@@ -96,9 +96,9 @@ class MissingScale(ScaleRule):
         one = next((placed for placed in site.factors if places.is_literal_one(placed)), None)
         where = places.wrong_number(one) if one is not None else None
         if one is None or where is None:
-            yield Report(site.product.origin, message, repair.scale_product(site))
+            yield Report(site.product.origin, message, fixes.repair.scale_product(site))
             return
-        yield Report(where, f"{message}; the factor is 1", repair.correct_number(replace(site, culprit=one)))
+        yield Report(where, f"{message}; the factor is 1", fixes.repair.correct_number(replace(site, culprit=one)))
 
 
 def _split_here(site: AttentionSite) -> bool:

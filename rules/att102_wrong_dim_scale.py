@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.fixes import places, repair
+from attnlint import fixes
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation, naming
+from attnlint.sites import derivation, naming, places
 from attnlint.sites.scales import FOLLOWED, fault, fits_another_head, head_count_under_root, literal_factor, numbers
 from attnlint.sites.sites import AttentionSite, Verdict
 
@@ -100,7 +100,7 @@ class WrongDimScale(ScaleRule):
         place = places.wrong_number(site.culprit)
         if place is not None:
             message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {naming.contraction_words(site)}"
-            yield Report(place, message, repair.correct_number(site))
+            yield Report(place, message, fixes.repair.correct_number(site))
 
 
 def _of_all_heads(site: AttentionSite, size: float, net: float) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attnlint import fixes
 from attnlint.domain.algebra import power_of
-from attnlint.fixes import places, repair
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation, naming
+from attnlint.sites import derivation, naming, places
 from attnlint.sites.scales import FOLLOWED, doubled, fault, fault_by_head_size, is_power
 from attnlint.sites.sites import HALF, AttentionSite, Verdict
 
@@ -94,4 +94,4 @@ class UnrootedScale(ScaleRule):
         if place is not None:
             size = naming.contraction_words(site)
             message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {size}: divide by {naming.root(size)}"
-            yield Report(place, message, repair.correct_number(site))
+            yield Report(place, message, fixes.repair.correct_number(site))

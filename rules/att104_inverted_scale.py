@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attnlint import fixes
 from attnlint.domain.algebra import power_of
-from attnlint.fixes import places, repair
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation, naming
+from attnlint.sites import derivation, naming, places
 from attnlint.sites.scales import (
     FOLLOWED,
     configured_symbols,
@@ -108,4 +108,4 @@ class InvertedScale(ScaleRule):
         if place is not None:
             size = naming.contraction_words(site)
             message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {size}: divide by {naming.root(size)}"
-            yield Report(place, message, repair.turn(site))
+            yield Report(place, message, fixes.repair.turn(site))

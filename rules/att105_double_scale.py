@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.fixes import places, repair
+from attnlint import fixes
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation
+from attnlint.sites import derivation, places
 from attnlint.sites.scales import FOLLOWED, default_beside_root, doubled, fault, numbers
 from attnlint.sites.sites import AttentionSite, Verdict
 
@@ -92,4 +92,4 @@ class DoubleScale(ScaleRule):
             return
         place = places.second_application(site)
         if place is not None:
-            yield Report(place, derivation.twice(site), repair.drop(site))
+            yield Report(place, derivation.twice(site), fixes.repair.drop(site))

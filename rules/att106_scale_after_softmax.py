@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.fixes import places, repair
+from attnlint import fixes
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation, naming
+from attnlint.sites import derivation, naming, places
 from attnlint.sites.scales import fault, scaled_after
 from attnlint.sites.sites import AttentionSite, PlacedFactor, Verdict
 
@@ -89,4 +89,4 @@ class ScaleAfterSoftmax(ScaleRule):
             size = naming.contraction_words(site)
             verb = "divides" if site.culprit.factor.division else "multiplies"
             message = f"`{derivation.code(place)}` {verb} what comes out of the softmax; the logits, which sum over {size}, go in unscaled"
-            yield Report(place, message, repair.move_before_softmax(site))
+            yield Report(place, message, fixes.repair.move_before_softmax(site))

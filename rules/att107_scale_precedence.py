@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attnlint import fixes
 from attnlint.domain.values import Origin
-from attnlint.fixes import places, repair
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation, naming
+from attnlint.sites import naming, places
 from attnlint.sites.scales import FOLLOWED, misread_factor
 from attnlint.sites.sites import AttentionSite, Verdict
 
@@ -88,6 +88,5 @@ class ScalePrecedence(ScaleRule):
         if found is not None:
             unit, part = found
             size = naming.contraction_words(site)
-            quoted, computed = derivation.short(unit.code(part.quoted)), derivation.short(unit.code(part.computed))
-            message = f"`{quoted}` is `{computed}`, so the net scale is {naming.text(site, site.scale)}; q·k sums over {size}"
-            yield Report(Origin(unit, part.node), message, repair.parenthesise(site))
+            message = f"{fixes.misreading.shown(unit, part)}, so the net scale is {naming.text(site, site.scale)}; q·k sums over {size}"
+            yield Report(Origin(unit, part.node), message, fixes.repair.parenthesise(site))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from attnlint import fixes
 from attnlint.domain.algebra import LEARNED, power_of
 from attnlint.domain.values import Leaf, Tensor, scale_of
 from attnlint.evaluate.arithmetic import is_mask
 from attnlint.evaluate.tensors import products_of
-from attnlint.fixes import places, repair
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation
+from attnlint.sites import derivation, places
 from attnlint.sites.recognise import of_features
 from attnlint.sites.scales import fault
 from attnlint.sites.sites import HALF, AttentionSite, PlacedFactor, Verdict
@@ -108,7 +108,7 @@ class ScaledMaskOrBias(ScaleRule):
         if place is not None:
             what = derivation.quantity(site, site.culprit)
             message = f"the bias `{derivation.bias_name(site)}` is {what} along with q·k: the scale belongs to q·k alone"
-            yield Report(place, message, repair.free_bias(site))
+            yield Report(place, message, fixes.repair.free_bias(site))
 
 
 def _is_scale(site: AttentionSite, shared: Sequence[PlacedFactor]) -> bool:

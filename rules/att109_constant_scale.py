@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attnlint.fixes import places, repair
+from attnlint import fixes
 from attnlint.rule import Report, ScaleRule
-from attnlint.sites import derivation, naming
+from attnlint.sites import derivation, naming, places
 from attnlint.sites.scales import (
     FOLLOWED,
     configured_number,
@@ -105,4 +105,4 @@ class ConstantScale(ScaleRule):
             fitting = derivation.fitting_size(site)
             size = naming.contraction_words(site)
             message = f"`{derivation.code(place)}` is the scale of a head of {fitting}, but q·k sums over {size}"
-            yield Report(place, message, repair.correct_number(site))
+            yield Report(place, message, fixes.repair.correct_number(site))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Origin
 from attnlint.fixes import edits
@@ -13,6 +11,7 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import Placement, argument, code, guessed, is_data, is_sure, placement, roles, two_way, ways
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 
 class SoftmaxAxis(Rule):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.values import Origin
 from attnlint.fixes import edits
 from attnlint.model import Edit, Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import argument, code, roles, value_positions
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 
 class ImplicitSoftmaxDim(Rule):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.algebra import Monomial
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Origin, Product, Sum, Tensor
@@ -14,6 +12,7 @@ from attnlint.model import Edit, Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import argument, code
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 # how the maximum over an axis is written beside the exponential of the same module
 _MAXIMA = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
 from attnlint.evaluate.arithmetic import BROKEN, RANDOM
@@ -16,6 +14,7 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import code, is_sure, positions
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _MASK = re.compile(r"mask|tril|triu|causal", re.I)
 _OTHER = re.compile(r"drop|soft|weight|score|head", re.I)
@@ -181,7 +180,7 @@ def _fix(mask: Mask) -> Fix | None:
         and isinstance(node.left, cst.Name)
     ):
         right = origin.unit.code(node.right)
-        if not isinstance(node.right, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or node.lpar:
+        if not isinstance(node.right, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or origin.unit.is_grouped(node):
             return None
         return Fix(
             "unsafe", "Fill with minus infinity", (edits.replace(origin, f'{node.left.value}.masked_fill({right} == 0, float("-inf"))'),)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.algebra import AXIS, LEARNED, OPAQUE, Monomial
 from attnlint.domain.axes import Atom, Axis, Block
 from attnlint.domain.values import Leaf, Origin, Tensor
@@ -15,6 +13,7 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import code, is_sure, positions, size_name
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _PIECE = re.compile(r"^(?P<parent>.*)\|(?P<sizes>[^|]*)\|(?P<index>\d+)$", re.DOTALL)
 _HEADS = re.compile(r"heads|n_?head|^n?_?h$|^self\.h$", re.I)
@@ -229,7 +228,7 @@ def _fix_swap(tensor: Tensor) -> Fix | None:
         first, second = (Origin(origin.unit, argument.value) for argument in node.args)
         if all(isinstance(one.node, (cst.Integer, cst.UnaryOperation)) for one in (first, second)):
             return Fix("unsafe", "Swap the last two axes", (edits.replace(first, "-2"), edits.replace(second, "-1")))
-    if isinstance(node, cst.Attribute) and node.attr.value == "T" and not node.lpar:
+    if isinstance(node, cst.Attribute) and node.attr.value == "T" and not origin.unit.is_grouped(node):
         name = "transpose" if edits.is_torch(origin) else "swapaxes"
         return Fix("unsafe", "Swap the last two axes", (edits.replace(Origin(origin.unit, node.attr), f"{name}(-2, -1)"),))
     return None

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.values import Origin, condition_text
 from attnlint.fixes import edits
 from attnlint.model import Edit, Fix, Position, Span
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import code, is_sure, least, ways
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _DECODES = re.compile(r"decod(e|es|ing)(?![a-z])|incremental", re.I)
 _NO_CACHE = re.compile(r"(past|cache)\w* is None", re.I)

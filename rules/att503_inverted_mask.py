@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Mask, Origin, Scalar, Tensor, Value
 from attnlint.evidence.polarity import FUTURE, HIDES, KEPT, LOOKS, PADDING, PAST
@@ -15,6 +13,7 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import carrier_of, code
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _DIRECTED = re.compile(r"back|bw|revers|right|anti|direction|futur", re.I)
 _WORDS = {PAST: "at the past", FUTURE: "in the future", PADDING: "at the padding", KEPT: "at what is to be kept"}

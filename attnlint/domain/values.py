@@ -15,9 +15,8 @@ from attnlint.domain.algebra import ONE, Monomial
 from attnlint.domain.shapes import Axis, Shape
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from attnlint.domain.record import SiteRecord
+    from attnlint.syntax import nodes as cst
     from attnlint.syntax.scope import ModuleScope, Unit
 
 Path = frozenset[tuple[str, bool]]  # conditions that hold, by their text
@@ -26,7 +25,7 @@ EMPTY_PATH: Path = frozenset()
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The LibCST node a value comes from, and the parsed unit of text that holds it."""
+    """The node a value comes from, and the unit of text that holds it."""
 
     unit: Unit
     node: cst.CSTNode

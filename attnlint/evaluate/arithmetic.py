@@ -6,8 +6,6 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from attnlint.domain.algebra import CONFIG, LEARNED, OPAQUE, Monomial, Symbol, add, subtract
 from attnlint.domain.values import (
     HANDED_ON,
@@ -40,6 +38,7 @@ from attnlint.domain.values import (
 )
 from attnlint.evaluate import tensors
 from attnlint.evidence import polarity
+from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.evaluate.state import Engine

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-import libcst as cst
-
 from attnlint.domain.algebra import OPAQUE, PARAMETER, Monomial
 from attnlint.domain.values import (
     HANDED_ON,
@@ -44,6 +42,7 @@ from attnlint.domain.values import (
 )
 from attnlint.evaluate.expressions import Expressions, key_text, named
 from attnlint.evaluate.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_FOREIGN_TABLE, MAX_STEPS_ASIDE, MAX_STEPS_OF_CALL, CallTooLong, Frame
+from attnlint.syntax import nodes as cst
 from attnlint.syntax.scope import Import, ModuleScope, Statement, Unit
 from attnlint.syntax.words import applies, holds
 
@@ -106,9 +105,9 @@ class Calls(Expressions):
                     return External(f"{name}")
                 try:
                     unit = scope.unit(statement)
-                except (cst.ParserSyntaxError, RecursionError):
+                except RecursionError:
                     self.notes.append(f"{scope.path}:{statement.first}: not parsed")
-                    return Unknown("a definition that LibCST does not parse")
+                    return Unknown("a definition that nests too deeply")
                 if statement.kind in ("class", "function"):
                     for node in unit.module.body:
                         if isinstance(node, cst.ClassDef) and node.name.value == name:

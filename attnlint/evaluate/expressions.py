@@ -1,4 +1,4 @@
-"""Expressions: LibCST expression nodes to abstract values."""
+"""Expressions: expression nodes to abstract values."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
-
-import libcst as cst
 
 from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.domain.axes import OPEN_CUT
@@ -55,6 +53,7 @@ from attnlint.evaluate.state import Engine
 from attnlint.evaluate.tensors import identity_of
 from attnlint.evidence import polarity
 from attnlint.sites.naming import counts_heads
+from attnlint.syntax import nodes as cst
 
 EACH_PLACE = "each place"  # the name of an index that goes through all sizes of a shape
 MAX_UNROLLED = 16  # items of a known sequence that a comprehension or loop visits one by one
@@ -88,7 +87,7 @@ _TENSOR_ATTRIBUTES = frozenset({"shape", "T", "mT", "H", "mH", "dtype", "device"
 
 
 class Expressions(Engine):
-    """Evaluation of expressions. Each `_eval_X` handles the LibCST class X."""
+    """Evaluation of expressions. Each `_eval_X` handles the node class X."""
 
     _dispatch: dict[type, Callable[[Any, Any], Value]]
 
@@ -103,39 +102,23 @@ class Expressions(Engine):
 
     def _eval_Integer(self, node: cst.Integer) -> Value:
         try:
-            number = float(int(node.value.replace("_", ""), 0))
-        except (ValueError, OverflowError):
+            number = float(node.evaluated_value)
+        except OverflowError:
             return Unknown("a number out of range")
         return Scalar(Monomial.number(number), self.origin(node), written_one=number == 1)
 
     def _eval_Float(self, node: cst.Float) -> Value:
-        try:
-            number = float(node.value)
-        except ValueError:
-            return Unknown("a number out of range")
+        number = node.evaluated_value
         return Scalar(Monomial.number(number), self.origin(node), written_one=number == 1)
 
     def _eval_SimpleString(self, node: cst.SimpleString) -> Value:
-        written = node.value
-        if written[0] in "\"'" and "\\" not in written and written[:3] not in ('"""', "'''"):  # most are, and need no parser
-            return Text(written[1:-1])
-        try:
-            value = node.evaluated_value
-        except Exception:  # literal_eval of odd escapes
-            return Unknown("a string")
+        value = node.evaluated_value
         return Text(value) if isinstance(value, str) else Unknown("bytes")
-
-    def _eval_ConcatenatedString(self, node: cst.ConcatenatedString) -> Value:
-        try:
-            value = node.evaluated_value
-        except Exception:
-            return Unknown("a string")
-        return Text(value) if isinstance(value, str) else Unknown("a string")
 
     def _eval_FormattedString(self, node: cst.FormattedString) -> Value:
         """An equation put together: `f"b h i d, {keys} -> b h i j"`."""
         held = [part for part in node.parts if isinstance(part, cst.FormattedStringExpression)]
-        if any(part.conversion or part.format_spec or part.equal for part in held):
+        if not all(part.plain for part in held):
             return Unknown("a formatted string")
 
         def join(*values: Value) -> Value:
@@ -151,7 +134,7 @@ class Expressions(Engine):
                     texts.append(str(value.value))
                 else:
                     return Unknown("a formatted string")
-            return Text("".join(texts).replace("{{", "{").replace("}}", "}"))
+            return Text("".join(texts))
 
         return self.distribute([self.evaluate(part.expression) for part in held], join)
 
@@ -710,7 +693,7 @@ class Expressions(Engine):
             for element in elements:
                 part = element.slice
                 if isinstance(part, cst.Index) and isinstance(part.value, cst.Tuple):
-                    indices += [cst.Index(inner.value) for inner in part.value.elements]
+                    indices += [cst.Index(inner.place, inner.value) for inner in part.value.elements]
                 else:
                     indices.append(part)
             return self._index_tensor(tensor, indices, node)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-import libcst as cst
-
 from attnlint.domain import shapes
 from attnlint.domain.algebra import CONFIG, Monomial
 from attnlint.domain.record import SiteRecord
@@ -57,6 +55,7 @@ from attnlint.evaluate.statements import Statements
 from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel
 from attnlint.sites.naming import counts_heads
+from attnlint.syntax import nodes as cst
 
 _ROTARY = re.compile(r"rot|rope", re.I)
 _TENSOR_KEEPING = re.compile(

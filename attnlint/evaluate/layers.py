@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from attnlint.domain import shapes
 from attnlint.domain.algebra import AXIS, CONFIG, PARAMETER, SUM, Monomial, Symbol
 from attnlint.domain.values import NONE, Argument, Items, Layer, Leaf, Mapping, NoneValue, Scalar, Tensor, Text, Unknown, Value, options_of
 from attnlint.domain.values import Sequence as SequenceValue
 from attnlint.evaluate import layers_keras, tensors
+from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.evaluate.interpreter import Interpreter

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from attnlint.domain import equations, shapes
 from attnlint.domain.algebra import AXIS, Monomial, Symbol
 from attnlint.domain.values import Bool, Items, Layer, Leaf, Scalar, Tensor, Text, Unknown, Value
 from attnlint.evaluate import tensors
 from attnlint.evaluate.expressions import whole_number
+from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.evaluate.interpreter import Interpreter

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import libcst as cst
-
 from attnlint.domain import equations, scrambles, shapes
 from attnlint.domain.algebra import AXIS, CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.domain.values import (
@@ -51,6 +49,7 @@ from attnlint.evaluate import arithmetic, tensors
 from attnlint.evaluate.expressions import exponent_of, whole_number
 from attnlint.evaluate.powers import called
 from attnlint.evidence import polarity
+from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.evaluate.interpreter import Interpreter

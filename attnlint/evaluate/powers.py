@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-import libcst as cst
+from attnlint.syntax import nodes as cst
 
 HALF = Fraction(1, 2)
 
@@ -55,7 +55,7 @@ def number_of(node: cst.CSTNode) -> Fraction | None:
     match node:
         case cst.Integer() | cst.Float():
             try:
-                return Fraction(str(float(node.value.replace("_", "")))) if isinstance(node, cst.Float) else Fraction(node.evaluated_value)
+                return Fraction(str(node.evaluated_value)) if isinstance(node, cst.Float) else Fraction(node.evaluated_value)
             except (ValueError, OverflowError):
                 return None
         case cst.UnaryOperation(operator=cst.Minus()):
@@ -129,12 +129,10 @@ def called(node: cst.Call) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Misread:
-    """`d ** 1 / 2`: the node, the part of it to quote, that part as Python computes it, and the node as it was meant."""
+    """`d ** 1 / 2`: the node, and the power in it that ends before it seems to."""
 
     node: cst.BinaryOperation
-    quoted: cst.BaseExpression
-    computed: cst.BaseExpression
-    meant: cst.BinaryOperation
+    power: cst.BinaryOperation
 
 
 def misread(node: cst.CSTNode, arguments: bool = True) -> Misread | None:
@@ -151,7 +149,7 @@ def misread(node: cst.CSTNode, arguments: bool = True) -> Misread | None:
 
 
 def _parts(node: cst.CSTNode, arguments: bool) -> Iterator[cst.CSTNode]:
-    if isinstance(node, (cst.Lambda, cst.Name, cst.BaseString)) or (isinstance(node, cst.Call) and not arguments):
+    if isinstance(node, (cst.Lambda, cst.Name, cst.SimpleString, cst.FormattedString)) or (isinstance(node, cst.Call) and not arguments):
         return
     yield from (child for child in node.children if isinstance(child, (cst.BaseExpression, cst.Arg, cst.Element)))
 
@@ -161,29 +159,23 @@ def _halved(node: cst.BinaryOperation) -> Misread | None:
     if not isinstance(node.operator, (cst.Divide, cst.FloorDivide)) or number_of(node.right) not in (2, 4):
         return None
     outer = node.left
-    power = outer
-    if isinstance(outer, cst.BinaryOperation) and not outer.lpar and isinstance(outer.operator, (cst.Divide, cst.Multiply)):
-        power = outer.right
+    power, plain = outer, outer.place[:2] == node.place[:2]  # else a parenthesis opens before it
+    if isinstance(outer, cst.BinaryOperation) and plain and isinstance(outer.operator, (cst.Divide, cst.Multiply)):
+        power, plain = outer.right, outer.right.place[2:] == outer.place[2:]
     match power:
-        case cst.BinaryOperation(operator=cst.Power(), lpar=[]) if number_of(power.right) in (1, -1):
-            exponent = _grouped(cst.BinaryOperation(power.right, cst.Divide(), node.right))
-            rooted = power.with_changes(right=exponent)
-            quoted = node.with_changes(left=power, lpar=[], rpar=[])
-            meant = rooted if power is outer else cst.ensure_type(outer, cst.BinaryOperation).with_changes(right=rooted)
-            return Misread(node, quoted, quoted.with_changes(left=_grouped(power)), meant.with_changes(lpar=node.lpar, rpar=node.rpar))
+        case cst.BinaryOperation(operator=cst.Power()) if plain and number_of(power.right) in (1, -1):
+            return Misread(node, power)
     return None
 
 
 def _floored(node: cst.BinaryOperation) -> Misread | None:
     """`width // heads ** -0.5`: the power comes first."""
     match node:
-        case cst.BinaryOperation(operator=cst.FloorDivide(), right=cst.BinaryOperation(operator=cst.Power(), lpar=[]) as power):
+        case cst.BinaryOperation(operator=cst.FloorDivide(), right=cst.BinaryOperation(operator=cst.Power()) as power):
             exponent = number_of(power.right)
             if exponent is None or (exponent > 0 and exponent.denominator == 1):
                 return None
-            plain = node.with_changes(lpar=[], rpar=[])
-            meant = power.with_changes(left=_grouped(plain.with_changes(right=power.left)), lpar=node.lpar, rpar=node.rpar)
-            return Misread(node, plain, plain.with_changes(right=_grouped(power)), meant)
+            return Misread(node, power) if power.place[2:] == node.place[2:] else None  # no parenthesis closes behind it
     return None
 
 
@@ -191,17 +183,5 @@ def _whole_exponent(node: cst.BinaryOperation) -> Misread | None:
     """`x ** (1 // 2)`: the exponent is a whole number."""
     match node:
         case cst.BinaryOperation(operator=cst.Power(), right=cst.BinaryOperation(operator=cst.FloorDivide()) as exponent):
-            value = number_of(exponent)
-            if value is None:
-                return None
-            plain = node.with_changes(lpar=[], rpar=[])
-            number = cst.Integer(str(abs(value.numerator)))
-            computed = number if value >= 0 else cst.UnaryOperation(cst.Minus(whitespace_after=cst.SimpleWhitespace("")), number)
-            slash = cst.ensure_type(exponent.operator, cst.FloorDivide)
-            divided = exponent.with_changes(operator=cst.Divide(slash.whitespace_before, slash.whitespace_after))
-            return Misread(node, plain, plain.with_changes(right=computed), node.with_changes(right=divided))
+            return Misread(node, node) if number_of(exponent) is not None else None
     return None
-
-
-def _grouped(node: cst.BinaryOperation) -> cst.BinaryOperation:
-    return node if node.lpar else node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

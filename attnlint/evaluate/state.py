@@ -43,9 +43,8 @@ from attnlint.domain.values import (
 )
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from attnlint.domain.record import SiteRecord
+    from attnlint.syntax import nodes as cst
     from attnlint.syntax.project import Project
     from attnlint.syntax.scope import ModuleScope, Unit
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-import libcst as cst
-
 from attnlint.domain.algebra import AXIS, Monomial, Symbol
 from attnlint.domain.values import (
     EMPTY_PATH,
@@ -38,7 +36,9 @@ from attnlint.evaluate import arithmetic
 from attnlint.evaluate.calls import Calls
 from attnlint.evaluate.expressions import MAX_UNROLLED, key_text, named
 from attnlint.evaluate.tensors import is_fixed
+from attnlint.syntax import nodes as cst
 
+_ITEM = cst.Name(cst.NOWHERE, "x")  # stands for an item in a target, which has no place of its own
 _ROOT_IN_WORDS = re.compile(r"sqrt\(|\*\*\s*\(?-?\s*(0?\.5|1\s*/\s*2)")
 _AUGMENTED = {
     "AddAssign": "+",
@@ -79,13 +79,10 @@ class Statements(Calls):
     def execute(self, node: cst.CSTNode) -> None:
         self.step()
         if isinstance(node, cst.SimpleStatementLine):
-            comments = [node.trailing_whitespace.comment, *(line.comment for line in node.leading_lines)]
-            # a root in the comment is the scale that is missing, no reason why there is none
-            commented = any(comment is not None and _ROOT_IN_WORDS.search(comment.value) is None for comment in comments)
             for small in node.body:
                 if self.frame.dead:
                     return
-                self._small(small, commented)
+                self._small(small)
         elif isinstance(node, cst.If):
             self._if(node)
         elif isinstance(node, (cst.For, cst.While)):
@@ -103,7 +100,7 @@ class Statements(Calls):
             frame.locals[node.name.value] = self.make_class(node, frame.scope, frame.unit, self.closure_of(frame), qualname)
         elif isinstance(node, cst.Match):
             self._match(node)
-        elif isinstance(node, (cst.IndentedBlock, cst.SimpleStatementSuite)):
+        elif isinstance(node, cst.IndentedBlock):
             self.execute_block(node.body)
         elif isinstance(node, cst.BaseSmallStatement):  # of a body on the row of its condition: `if mask is None: return x`
             self._small(node)
@@ -119,11 +116,16 @@ class Statements(Calls):
 
     # --- simple statements
 
-    def _small(self, node: cst.CSTNode, commented: bool = False) -> None:
+    def _is_explained(self, node: cst.CSTNode) -> bool:
+        """Whether a comment beside or above says why; a root in it is the scale that is missing, no reason why there is none."""
+        unit = self.frame.unit
+        return unit is not None and any(_ROOT_IN_WORDS.search(comment) is None for comment in unit.comments(node))
+
+    def _small(self, node: cst.CSTNode) -> None:
         if isinstance(node, cst.Assign):
             value = self.evaluate(node.value)
-            literal = isinstance(node.value, (cst.Integer, cst.Float))
-            if literal and isinstance(value, Scalar) and value.written_one and self.frame.function is not None and not commented:
+            literal = isinstance(node.value, (cst.Integer, cst.Float)) and self.frame.function is not None
+            if literal and isinstance(value, Scalar) and value.written_one and not self._is_explained(node):
                 # a 1 that is computed with says that it is meant as a constant, a default, an argument, or with a comment that says why
                 value = replace(value, written_one=False)
             for target in node.targets:
@@ -179,21 +181,13 @@ class Statements(Calls):
         frame = self.frame
         if isinstance(node, cst.Import):
             for alias in node.names:
-                dotted = self.code(alias.name)
-                name = (
-                    alias.asname.name.value
-                    if alias.asname is not None and isinstance(alias.asname.name, cst.Name)
-                    else dotted.split(".")[0]
-                )
-                frame.locals[name] = self.imported(frame.scope, Import(dotted if alias.asname is not None else dotted.split(".")[0], None))
+                top = alias.name.split(".")[0]
+                module = alias.name if alias.asname is not None else top
+                frame.locals[alias.asname or top] = self.imported(frame.scope, Import(module, None))
             return
-        if isinstance(node.names, cst.ImportStar):
-            return
-        module = self.code(node.module) if node.module is not None else ""
         for alias in node.names:
-            attribute = self.code(alias.name)
-            name = alias.asname.name.value if alias.asname is not None and isinstance(alias.asname.name, cst.Name) else attribute
-            frame.locals[name] = self.imported(frame.scope, Import(module, attribute, len(node.relative)))
+            if alias.name != "*":
+                frame.locals[alias.asname or alias.name] = self.imported(frame.scope, Import(node.module, alias.name, node.level))
 
     # --- assignment
 
@@ -246,7 +240,7 @@ class Statements(Calls):
         if isinstance(value, ShapeOf):
             return self._unpack_shape(value, count, star)
         if isinstance(value, Argument) and star is None:
-            return [self.item(value, Scalar(Monomial.number(i)), cst.Name("x")) for i in range(count)]
+            return [self.item(value, Scalar(Monomial.number(i)), _ITEM) for i in range(count)]
         if isinstance(value, Tensor) and isinstance(value.content, Output) and value.content.site.kernel is not None:
             return [value, *(Unknown("what a kernel returns beside its output") for _ in range(count - 1))]
         if isinstance(value, Tensor):
@@ -281,8 +275,8 @@ class Statements(Calls):
     def _unpack_shape(self, value: ShapeOf, count: int, star: int | None) -> list[Value]:
         tensor = value.tensor
         if star is not None:
-            before = [self.item(value, Scalar(Monomial.number(i)), cst.Name("x")) for i in range(star)]
-            behind = [self.item(value, Scalar(Monomial.number(i - (count - star - 1))), cst.Name("x")) for i in range(count - star - 1)]
+            before = [self.item(value, Scalar(Monomial.number(i)), _ITEM) for i in range(star)]
+            behind = [self.item(value, Scalar(Monomial.number(i - (count - star - 1))), _ITEM) for i in range(count - star - 1)]
             return [*before, SequenceValue(Scalar(Monomial.of(Symbol(self.fresh("size"), "size", AXIS)))), *behind]
         from attnlint.evaluate.operations import ranked
 

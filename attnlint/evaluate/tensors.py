@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from attnlint.domain.algebra import AXIS, ONE, Monomial
 from attnlint.domain.ancestry import ancestors, function_of
 from attnlint.domain.record import SiteRecord
@@ -34,6 +32,7 @@ from attnlint.domain.values import (
     Weights,
     scale_of,
 )
+from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.evaluate.state import Engine

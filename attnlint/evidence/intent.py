@@ -6,13 +6,12 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from attnlint.domain.values import ClassValue, Factor, Leaf, Sum, Tensor, condition_text
 from attnlint.evaluate.arithmetic import is_mask
 from attnlint.evaluate.powers import called
 from attnlint.evaluate.tensors import SQUASHED, is_weight, others_of
 from attnlint.sites.naming import counts_heads
+from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.domain.record import SiteRecord

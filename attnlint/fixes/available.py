@@ -19,6 +19,7 @@ from attnlint.model import Position
 from attnlint.sites.naming import monomial_of, rank, size_like
 from attnlint.sites.operands import operand_of
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes
 from attnlint.syntax.scope import Unit
 
 
@@ -70,12 +71,12 @@ class Place:
                 return cst.parse_expression(f"{name}.shape[{index}]")
         return self._layer_width(wanted)
 
-    def _name_of(self, node: cst.BaseExpression, tensor: Tensor) -> str | None:
+    def _name_of(self, node: nodes.BaseExpression, tensor: Tensor) -> str | None:
         """The name of an operand of the product, also beside a factor, which leaves the shape as it is."""
         match node:
-            case cst.Name(value=name):
+            case nodes.Name(value=name):
                 return name
-            case cst.BinaryOperation(left=cst.Name(value=name), operator=cst.Multiply() | cst.Divide()):
+            case nodes.BinaryOperation(left=nodes.Name(value=name), operator=nodes.Multiply() | nodes.Divide()):
                 held = self.site.record.names_in_scope.get(name)
                 made = held.content if isinstance(held, Tensor) else held
                 same = isinstance(tensor.content, Leaf) and isinstance(made, (Leaf, Argument)) and made.key == tensor.content.key
@@ -92,7 +93,7 @@ class Place:
         holder = function_of(self.origin)
         if holder is None:
             return False
-        if isinstance(holder, cst.Module):
+        if isinstance(holder, nodes.Module):
             scope = unit.scope
             statements = [scope.statements[index] for index in scope.bound.get(name, ())]
             return bool(statements) and all(one.last < first.row or one.first > last.row for one in statements)
@@ -114,7 +115,7 @@ class Place:
                 continue
             for origin in main.history:
                 match origin.node:
-                    case cst.Call(func=cst.Attribute(value=cst.Name(value="self")) as holder) if origin.unit is self.origin.unit:
+                    case nodes.Call(func=nodes.Attribute(value=nodes.Name(value="self")) as holder) if origin.unit is self.origin.unit:
                         return cst.parse_expression(f"{origin.unit.code(holder)}.out_features")
         return None
 
@@ -129,7 +130,7 @@ class Place:
 
     # --- values
 
-    def evaluate(self, node: cst.BaseExpression) -> Monomial | None:
+    def evaluate(self, node: nodes.BaseExpression) -> Monomial | None:
         """The number that an expression of sizes holds."""
         literal = number_of(node)
         if literal is not None:
@@ -139,43 +140,47 @@ class Place:
             inner = self.evaluate(base)
             return inner.power(power) if inner is not None else None
         match node:
-            case cst.Name() | cst.Attribute():
-                return self.numbers.get(self.origin.unit.code(node))
-            case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide() | cst.FloorDivide()):
+            case nodes.Name() | nodes.Attribute():
+                return self.numbers.get(nodes.dotted(node))
+            case nodes.BinaryOperation(operator=nodes.Multiply() | nodes.Divide() | nodes.FloorDivide()):
                 left, right = self.evaluate(node.left), self.evaluate(node.right)
                 if left is None or right is None:
                     return None
-                return left * right if isinstance(node.operator, cst.Multiply) else left / right
-            case cst.Call(func=cst.Name(value="getattr"), args=[cst.Arg(value=owner), cst.Arg(value=cst.SimpleString() as name), *_]):
-                return self.settings.get(f"{self.origin.unit.code(owner)}.{name.raw_value}") or self._either(*node.args[2:])
-            case cst.Call(func=cst.Name(value="int"), args=[cst.Arg(value=only)]):
+                return left * right if isinstance(node.operator, nodes.Multiply) else left / right
+            case nodes.Call(
+                func=nodes.Name(value="getattr"), args=[nodes.Arg(value=owner), nodes.Arg(value=nodes.SimpleString() as name), *_]
+            ):
+                return self.settings.get(f"{nodes.dotted(owner)}.{name.raw_value}") or self._either(*node.args[2:])
+            case nodes.Call(func=nodes.Name(value="int"), args=[nodes.Arg(value=only)]):
                 return self.evaluate(only)
-            case cst.IfExp():
+            case nodes.IfExp():
                 return self._either(node.body, node.orelse)
-            case cst.BooleanOperation(operator=cst.Or()):
+            case nodes.BooleanOperation(operator=nodes.Or()):
                 return self._either(node.left, node.right)
-            case cst.Subscript() | cst.Call():
+            case nodes.Subscript() | nodes.Call():
                 return self._axis_size(node)
         return None
 
-    def _either(self, *nodes: cst.BaseExpression | cst.Arg) -> Monomial | None:
+    def _either(self, *choices: nodes.BaseExpression | nodes.Arg) -> Monomial | None:
         """What one of some expressions holds where the site sums over just that: it was judged where that one was taken."""
         wanted = self.site.contraction
-        for node in nodes:
-            held = self.evaluate(node.value if isinstance(node, cst.Arg) else node)
+        for node in choices:
+            held = self.evaluate(node.value if isinstance(node, nodes.Arg) else node)
             if held is not None and wanted is not None and self.site.facts.equal(held, wanted):
                 return held
         return None
 
-    def _axis_size(self, node: cst.Subscript | cst.Call) -> Monomial | None:
+    def _axis_size(self, node: nodes.Subscript | nodes.Call) -> Monomial | None:
         """`q.shape[-1]` and `q.size(-1)`."""
         match node:
-            case cst.Subscript(
-                value=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="shape")),
-                slice=[cst.SubscriptElement(slice=cst.Index(value=index))],
+            case nodes.Subscript(
+                value=nodes.Attribute(value=nodes.Name(value=name), attr=nodes.Name(value="shape")),
+                slice=[nodes.SubscriptElement(slice=nodes.Index(value=index))],
             ):
                 pass
-            case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="size")), args=[cst.Arg(value=index)]):
+            case nodes.Call(
+                func=nodes.Attribute(value=nodes.Name(value=name), attr=nodes.Name(value="size")), args=[nodes.Arg(value=index)]
+            ):
                 pass
             case _:
                 return None
@@ -199,13 +204,13 @@ def place(site: AttentionSite, origin: Origin) -> Place:
             if _reaches(origin, bound, text, here):
                 _add(found, text, value)
         _attributes(found, holder, bound)
-    elif function is None and isinstance(holder, cst.Module) and origin.unit.scope is record.scope:
+    elif function is None and isinstance(holder, nodes.Module) and origin.unit.scope is record.scope:
         scope = record.scope
         for text, value in record.names_in_scope.items():
             indices = scope.bound.get(text, [])
             if len(indices) == 1 and scope.statements[indices[0]].last < here.row and scope.statements[indices[0]].kind == "assign":
                 _add(found, text, value)
-    elif isinstance(holder, cst.FunctionDef) and holder.name.value in _CONSTRUCTORS:
+    elif isinstance(holder, nodes.FunctionDef) and holder.name.value in _CONSTRUCTORS:
         _constructor(found, holder, here)
     return found
 
@@ -213,23 +218,23 @@ def place(site: AttentionSite, origin: Origin) -> Place:
 _PRODUCTS = {"matmul", "bmm", "mm", "dot", "mul", "multiply", "inner", "einsum", "batch_dot", "tensordot", "matvec", "mv"}
 
 
-def operands(node: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
+def operands(node: nodes.CSTNode) -> tuple[nodes.BaseExpression, ...]:
     """The two operands of a product, as written."""
     match node:
-        case cst.BinaryOperation(left=left, right=right):
+        case nodes.BinaryOperation(left=left, right=right):
             return left, right
-        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="sum"))) if isinstance(inner, cst.BinaryOperation):
+        case nodes.Call(func=nodes.Attribute(value=inner, attr=nodes.Name(value="sum"))) if isinstance(inner, nodes.BinaryOperation):
             return operands(inner)
-        case cst.Call() if called(node) not in _PRODUCTS | set(SCALE_ARGUMENTS):
+        case nodes.Call() if called(node) not in _PRODUCTS | set(SCALE_ARGUMENTS):
             return ()
-        case cst.Call(args=[*arguments]) if called(node) == "einsum":
-            plain = [one.value for one in arguments if one.keyword is None and not isinstance(one.value, cst.SimpleString)]
-            if len(plain) == 1 and isinstance(plain[0], (cst.List, cst.Tuple)):
+        case nodes.Call(args=[*arguments]) if called(node) == "einsum":
+            plain = [one.value for one in arguments if one.keyword is None and not isinstance(one.value, nodes.SimpleString)]
+            if len(plain) == 1 and isinstance(plain[0], (nodes.List, nodes.Tuple)):
                 return tuple(element.value for element in plain[0].elements)
             return tuple(plain)
-        case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right), *_]):
+        case nodes.Call(args=[nodes.Arg(value=left), nodes.Arg(value=right), *_]):
             return left, right
-        case cst.Call(func=cst.Attribute(value=left), args=[cst.Arg(value=right)]):
+        case nodes.Call(func=nodes.Attribute(value=left), args=[nodes.Arg(value=right)]):
             return left, right
     return ()
 
@@ -261,71 +266,52 @@ def _add(found: Place, text: str, value: Value) -> None:
 class _Binding:
     """Where a name is bound: the target, and the assignment or import around it; a parameter and the target of a block have none."""
 
-    node: cst.CSTNode
-    statement: cst.BaseSmallStatement | None
+    node: nodes.CSTNode
+    statement: nodes.BaseSmallStatement | None
 
     def is_done(self, unit: Unit, here: Position) -> bool:
         """Whether it has happened when a place is reached: what is assigned is made before the name is bound."""
         if self.statement is not None:
             return unit.span(self.statement).end <= here
-        return isinstance(self.node, cst.Param) or unit.span(self.node).end.row < here.row
+        return isinstance(self.node, nodes.Param) or unit.span(self.node).end.row < here.row
 
 
-def _bindings(function: cst.CSTNode) -> dict[str, list[_Binding]]:
+def _bindings(function: nodes.CSTNode) -> dict[str, list[_Binding]]:
     """Every place in a function that binds a name or an attribute of the object, by its text."""
-    finder = _Finder()
-    function.visit(finder)
-    return finder.found
+    found: dict[str, list[_Binding]] = {}
+    pending: list[tuple[nodes.CSTNode, nodes.BaseSmallStatement | None]] = [(function, None)]
+    while pending:
+        node, statement = pending.pop()
+        if isinstance(node, nodes.BaseSmallStatement):
+            statement = node
+        for name, at in _bound_by(node):
+            found.setdefault(name, []).append(_Binding(at, statement))
+        pending += [(child, statement) for child in node.children]
+    return found
 
 
-class _Finder(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.found: dict[str, list[_Binding]] = {}
-        self._statement: cst.BaseSmallStatement | None = None
+def _bound_by(node: nodes.CSTNode) -> Iterator[tuple[str, nodes.CSTNode]]:
+    """The names that a node itself binds, and where."""
+    match node:
+        case nodes.AssignTarget() | nodes.AnnAssign() | nodes.AugAssign() | nodes.NamedExpr() | nodes.For():
+            yield from _targets(node.target)
+        case nodes.AsName():
+            yield from _targets(node.name)
+        case nodes.Param():
+            yield node.name.value, node
+        case nodes.ImportAlias():
+            yield node.asname or node.name.partition(".")[0], node
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.BaseSmallStatement):
-            self._statement = node
-        return super().on_visit(node)
 
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        super().on_leave(original_node)
-        if original_node is self._statement:
-            self._statement = None
-
-    def _add(self, name: str, node: cst.CSTNode) -> None:
-        self.found.setdefault(name, []).append(_Binding(node, self._statement))
-
-    def _note(self, target: cst.CSTNode) -> None:
-        match target:
-            case cst.Name(value=name):
-                self._add(name, target)
-            case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=name)):
-                self._add(f"{owner}.{name}", target)
-            case cst.Tuple() | cst.List():
-                for element in target.elements:
-                    self._note(element.value)
-
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._note(node.target)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._note(node.target)
-
-    def visit_AugAssign(self, node: cst.AugAssign) -> None:
-        self._note(node.target)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self._note(node.target)
-
-    def visit_For(self, node: cst.For) -> None:
-        self._note(node.target)
-
-    def visit_AsName(self, node: cst.AsName) -> None:
-        self._note(node.name)
-
-    def visit_Param(self, node: cst.Param) -> None:
-        self._add(node.name.value, node)
+def _targets(target: nodes.CSTNode) -> Iterator[tuple[str, nodes.CSTNode]]:
+    match target:
+        case nodes.Name(value=name):
+            yield name, target
+        case nodes.Attribute(value=nodes.Name(value=owner), attr=nodes.Name(value=name)):
+            yield f"{owner}.{name}", target
+        case nodes.Tuple() | nodes.List():
+            for element in target.elements:
+                yield from _targets(element.value)
 
 
 def _reaches(origin: Origin, bound: dict[str, list[_Binding]], text: str, here: Position) -> bool:
@@ -343,19 +329,19 @@ def _reaches(origin: Origin, bound: dict[str, list[_Binding]], text: str, here: 
 def _certain(origin: Origin, places: list[_Binding]) -> bool:
     """Whether one of some bindings lies on every way to a place."""
     around = set(map(id, ancestors(origin)))
-    return any(isinstance(one.node, cst.Param) or id(_block(Origin(origin.unit, one.node))) in around for one in places)
+    return any(isinstance(one.node, nodes.Param) or id(_block(Origin(origin.unit, one.node))) in around for one in places)
 
 
-def _block(origin: Origin) -> cst.CSTNode | None:
+def _block(origin: Origin) -> nodes.CSTNode | None:
     """The block of statements that holds a node."""
-    return next((node for node in ancestors(origin) if isinstance(node, (cst.IndentedBlock, cst.Module))), None)
+    return next((node for node in ancestors(origin) if isinstance(node, (nodes.IndentedBlock, nodes.Module))), None)
 
 
-def _constructor(found: Place, holder: cst.FunctionDef, here: Position) -> None:
+def _constructor(found: Place, holder: nodes.FunctionDef, here: Position) -> None:
     """In a constructor: its parameters, settings of a configuration that it reads, attributes set so far, and locals."""
     site, origin = found.site, found.origin
     unit = origin.unit
-    owner = next((node for node in ancestors(origin) if isinstance(node, cst.ClassDef)), None)
+    owner = next((node for node in ancestors(origin) if isinstance(node, nodes.ClassDef)), None)
     if owner is None:
         return
     bound = _bindings(holder)
@@ -383,12 +369,12 @@ def _constructor(found: Place, holder: cst.FunctionDef, here: Position) -> None:
             found.numbers.setdefault(target, held)
 
 
-def _attributes(found: Place, method: cst.CSTNode, bound: dict[str, list[_Binding]]) -> None:
+def _attributes(found: Place, method: nodes.CSTNode, bound: dict[str, list[_Binding]]) -> None:
     """In a method: attributes that the constructor of the class sets, and nobody else, which hold one of several sizes."""
     owner = found.site.record.owner
-    if owner is None or not isinstance(method, cst.FunctionDef) or not method.params.params:
+    if owner is None or not isinstance(method, nodes.FunctionDef) or not method.params.params:
         return
-    own = [node for node in owner.node.body.body if isinstance(node, cst.FunctionDef) and node.name.value == "__init__"]
+    own = [node for node in owner.node.body.body if isinstance(node, nodes.FunctionDef) and node.name.value == "__init__"]
     if len(own) != 1:
         return
     made = Place(found.site, Origin(owner.unit, own[0]))
@@ -414,21 +400,21 @@ def _symbols(site: AttentionSite, owner: str) -> dict[str, Symbol]:
     return {name: next(iter(symbols)) for name, symbols in found.items() if len(symbols) == 1}
 
 
-def _plain_assignments(holder: cst.FunctionDef) -> Iterator[tuple[str, cst.BaseExpression]]:
+def _plain_assignments(holder: nodes.FunctionDef) -> Iterator[tuple[str, nodes.BaseExpression]]:
     """`name = value` and `self.name = value` statements of the function's own body, tuples taken apart."""
     for line in holder.body.body:
-        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if not isinstance(small, cst.Assign):
+        for small in line.body if isinstance(line, nodes.SimpleStatementLine) else ():
+            if not isinstance(small, nodes.Assign):
                 continue
             for target in small.targets:
                 left, right = target.target, small.value
-                if isinstance(left, cst.Tuple) and isinstance(right, cst.Tuple) and len(left.elements) == len(right.elements):
+                if isinstance(left, nodes.Tuple) and isinstance(right, nodes.Tuple) and len(left.elements) == len(right.elements):
                     pairs = [(one.value, made.value) for one, made in zip(left.elements, right.elements, strict=True)]
                 else:
                     pairs = [(left, right)]
                 for name, made in pairs:
                     match name:
-                        case cst.Name(value=text):
+                        case nodes.Name(value=text):
                             yield text, made
-                        case cst.Attribute(value=cst.Name(value=owner), attr=cst.Name(value=text)):
+                        case nodes.Attribute(value=nodes.Name(value=owner), attr=nodes.Name(value=text)):
                             yield f"{owner}.{text}", made

@@ -1,11 +1,10 @@
-"""Edits of a source text by LibCST nodes: replace an expression, add an argument."""
+"""Edits of a source text: replace an expression, add an argument."""
 
 from __future__ import annotations
 
-import libcst as cst
-
 from attnlint.domain.values import Origin
 from attnlint.model import Edit, Position, Span
+from attnlint.syntax import nodes
 
 
 def replace(origin: Origin, content: str) -> Edit:
@@ -21,16 +20,17 @@ def wrap(origin: Origin, before: str, after: str) -> tuple[Edit, Edit]:
 
 def add_argument(origin: Origin, text: str) -> Edit | None:
     """Add an argument at the end of a call; None where the call has a form in which that is not plain."""
-    call = origin.node
-    if not isinstance(call, cst.Call):
+    call, unit = origin.node, origin.unit
+    if not isinstance(call, nodes.Call):
         return None
+    _, _, row, column = call.place
     if call.args:
-        end = origin.unit.span(call.args[-1]).end
+        given = call.args[-1]
+        end = Position(*max(given.place[2:], unit.whole_place(given.value)[2:]))
         return Edit(f", {text}", Span(end, end))
-    if call.lpar or call.whitespace_before_args.empty is False:
+    if unit.is_grouped(call) or not unit.code(call).endswith("()"):
         return None
-    span = origin.unit.span(call)
-    place = Position(span.end.row, span.end.column - 1)
+    place = Position(row, column - 1)
     return Edit(text, Span(place, place))
 
 

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import libcst as cst
 
-from attnlint.domain.ancestry import ancestors
 from attnlint.domain.values import Origin
+from attnlint.fixes.trees import Tree, code, expression_of, tree_of
 from attnlint.model import Edit, Position, Span
 from attnlint.syntax.scope import Unit
 
@@ -113,12 +113,11 @@ class Change:
 
 def replace(origin: Origin, new: cst.BaseExpression) -> Change:
     """A change of an expression, with the parentheses that its place asks for and without those that it no longer needs."""
-    old = origin.node
-    assert isinstance(old, cst.BaseExpression)
-    floor = _floor(origin)
-    if isinstance(new, cst.Integer) and isinstance(next(ancestors(origin), None), cst.Attribute):
+    tree, old = tree_of(origin.unit), expression_of(origin)
+    floor = _floor(tree, old)
+    if isinstance(new, cst.Integer) and isinstance(next(tree.ancestors(old), None), cst.Attribute):
         new = grouped(new)  # `2.real` is no expression
-    multiline = "\n" in origin.unit.code(new) or "\r" in origin.unit.code(new)
+    multiline = "\n" in code(new) or "\r" in code(new)
     if isinstance(old, cst.NamedExpr):
         pass  # its parentheses are part of it
     elif old.lpar and not new.lpar and (multiline or precedence(new) < floor or isinstance(new, cst.BinaryOperation)):
@@ -133,10 +132,9 @@ def replace(origin: Origin, new: cst.BaseExpression) -> Change:
     return Change(origin.unit, old, at_least(new, floor))
 
 
-def _floor(origin: Origin) -> int:
+def _floor(tree: Tree, node: cst.CSTNode) -> int:
     """How tightly an expression has to hold together where it stands."""
-    node = origin.node
-    parent = next(ancestors(origin), None)
+    parent = next(tree.ancestors(node), None)
     match parent:
         case cst.BinaryOperation(operator=cst.Power()):
             return _POWER + 1 if parent.left is node else _UNARY
@@ -211,10 +209,10 @@ def _edit(change: Change) -> Edit | None:
     unit, old = change.unit, change.old
     if change.new is None:
         return _removal(unit, old)
-    span = full_span(unit, old)
+    module, span = tree_of(unit).module, full_span(unit, old)
     starts = _starts(unit.text)
     start, end = (starts[at.row - unit.first_row] + at.column - 1 for at in (span.start, span.end))
-    before, after = unit.module.code, cst.ensure_type(unit.module.visit(_Apply([change])), cst.Module).code
+    before, after = module.code, cst.ensure_type(module.visit(_Apply([change])), cst.Module).code
     stop = len(after) - (len(before) - end)
     if before != unit.text or after[:start] != before[:start] or after[stop:] != before[end:]:
         return None
@@ -224,18 +222,20 @@ def _edit(change: Change) -> Edit | None:
 def full_span(unit: Unit, node: cst.CSTNode) -> Span:
     """The place of a node with its parentheses."""
     left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
-    inner = unit.span(node)
-    return Span(unit.span(left[0]).start if left else inner.start, unit.span(right[-1]).end if right else inner.end)
+    tree = tree_of(unit)
+    inner = tree.span(node)
+    return Span(tree.span(left[0]).start if left else inner.start, tree.span(right[-1]).end if right else inner.end)
 
 
 def _removal(unit: Unit, line: cst.CSTNode) -> Edit | None:
     """Take a statement away with its line; only where it has the line to itself, without a comment, and is not the whole body."""
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or line.trailing_whitespace.comment is not None:
         return None
-    parent = next(ancestors(Origin(unit, line)), None)
+    tree = tree_of(unit)
+    parent = next(tree.ancestors(line), None)
     if not isinstance(parent, (cst.IndentedBlock, cst.Module)) or len(parent.body) < 2:
         return None
-    span = unit.span(line.body[0])
+    span = tree.span(line.body[0])
     if span.end.row - unit.first_row + 1 >= len(_starts(unit.text)):  # no line after it to end at
         return None
     return Edit("", Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)))
@@ -248,7 +248,7 @@ def _starts(text: str) -> list[int]:
 
 def _proved(unit: Unit, changes: Sequence[Change], made: Sequence[Edit]) -> bool:
     """Whether the edited text parses to the tree that the changes describe, every operation of which is put in parentheses."""
-    changed = cst.ensure_type(unit.module.visit(_Apply(changes)), cst.Module)
+    changed = cst.ensure_type(tree_of(unit).module.visit(_Apply(changes)), cst.Module)
     meant = cst.ensure_type(changed.visit(_Explicit()), cst.Module)
     try:
         return ast.dump(ast.parse(meant.code)) == ast.dump(ast.parse(_edited(unit, made)))

@@ -6,8 +6,9 @@ else an axis of the query or key. Every fix is unsafe: a checkpoint was trained 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import wraps
 
 import libcst as cst
 
@@ -15,13 +16,15 @@ from attnlint.domain.algebra import CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial
 from attnlint.domain.values import Leaf, Origin, Product, scale_of
 from attnlint.evaluate.powers import HALF, SCALE_ARGUMENTS, called, split
 from attnlint.evaluate.tensors import others_of, products_of
-from attnlint.fixes import available, places, printer, uses
+from attnlint.fixes import available, misreading, printer, uses
 from attnlint.fixes.printer import Change
+from attnlint.fixes.trees import NoTree, code, expression_of, lowered, node_of
 from attnlint.model import Fix
+from attnlint.sites import places
 from attnlint.sites.judge import operand_of
 from attnlint.sites.naming import size_like
 from attnlint.sites.sites import AttentionSite, PlacedFactor
-from attnlint.syntax.scope import Unit
+from attnlint.syntax import nodes
 
 _UNSAFE = "unsafe: a model trained with the wrong scale changes"
 _INVERSE = {
@@ -37,9 +40,23 @@ _NO_SCALE_ARGUMENT = ("flax", "paddle")
 _WITH_ALPHA = {"baddbmm", "addbmm", "addmm"}
 
 
+def _where_parsed(fix: Callable[[AttentionSite], Fix | None]) -> Callable[[AttentionSite], Fix | None]:
+    """No fix where LibCST does not parse what is to be rewritten."""
+
+    @wraps(fix)
+    def made(site: AttentionSite) -> Fix | None:
+        try:
+            return fix(site)
+        except NoTree:
+            return None
+
+    return made
+
+
 # --- the fixes of the rules
 
 
+@_where_parsed
 def scale_product(site: AttentionSite) -> Fix | None:
     """ATT101: multiply the product by d_k^-1/2, by a name that was made for it where there is one."""
     if site.expected is None or site.product is None or site.product.origin is None:
@@ -57,6 +74,7 @@ def scale_product(site: AttentionSite) -> Fix | None:
     return _fix(site, target, [_scaled(one, *operand) for one, operand in zip(targets, operands, strict=True) if operand is not None])
 
 
+@_where_parsed
 def correct_number(site: AttentionSite) -> Fix | None:
     """ATT102, 103, 109: rewrite the number where it is made, or, where others use it as well, where it is applied."""
     culprit = site.culprit
@@ -77,6 +95,7 @@ def correct_number(site: AttentionSite) -> Fix | None:
     return None
 
 
+@_where_parsed
 def turn(site: AttentionSite) -> Fix | None:
     """ATT104: multiply instead of divide, or write the inverse of the number."""
     culprit = site.culprit
@@ -84,9 +103,9 @@ def turn(site: AttentionSite) -> Fix | None:
         return None
     where = places.inverted(culprit)
     operand, application = culprit.factor.operand, culprit.factor.application
-    named = operand is not None and isinstance(operand.node, (cst.Name, cst.Attribute))
+    named = operand is not None and isinstance(operand.node, (nodes.Name, nodes.Attribute))
     here = where is not None and operand is not None and where.node is operand.node
-    root = isinstance(operand.node, cst.Call) and split(operand.node)[1] == HALF if operand is not None else False
+    root = isinstance(operand.node, nodes.Call) and split(operand.node)[1] == HALF if operand is not None else False
     if not (here and (named or root)):
         fix = correct_number(site)
         if fix is not None:
@@ -104,6 +123,7 @@ def turn(site: AttentionSite) -> Fix | None:
     return _fix(site, where, [change])
 
 
+@_where_parsed
 def drop(site: AttentionSite) -> Fix | None:
     """ATT105: take one of the two factors away; a fused kernel is told not to scale."""
     culprit, other = places.pair(site)
@@ -127,6 +147,7 @@ def _right_but_for_settings(site: AttentionSite, without: Sequence[PlacedFactor]
     return rest.is_one or (bool(rest.powers) and not sizes & set(rest.symbols))
 
 
+@_where_parsed
 def move_before_softmax(site: AttentionSite) -> Fix | None:
     """ATT106: the factor on the weights goes to the logits."""
     culprit = site.culprit
@@ -135,11 +156,13 @@ def move_before_softmax(site: AttentionSite) -> Fix | None:
     return _moved(site, culprit)
 
 
+@_where_parsed
 def free_bias(site: AttentionSite) -> Fix | None:
     """ATT108: the factor on the sum goes to the product alone."""
     return _moved(site, site.culprit) if site.culprit is not None and site.record.kernel is None else None
 
 
+@_where_parsed
 def parenthesise(site: AttentionSite) -> Fix | None:
     """ATT107: the parentheses that were meant, where they give the right scale; else the right number."""
     culprit = site.culprit
@@ -150,10 +173,11 @@ def parenthesise(site: AttentionSite) -> Fix | None:
     origin = Origin(unit, part.node)
     place = available.place(site, origin)
     needed = _needed(site, culprit)
-    meant = part.meant.with_changes(lpar=[], rpar=[])
+    written = misreading.spelled(unit, part).meant
+    meant = written.with_changes(lpar=[], rpar=[])
     if culprit.factor.application is not None and part.node is culprit.factor.application.node:  # `scores / d ** 1 / 2`
         tail = meant.right if isinstance(meant.operator, (cst.Divide, cst.Multiply)) else None
-        value = place.evaluate(tail) if tail is not None else None
+        value = place.evaluate(lowered(tail)) if tail is not None else None
         rest = [placed for placed in site.factors if not uses.within(part.node, placed)]
         if value is None or site.expected is None:
             return None
@@ -161,16 +185,16 @@ def parenthesise(site: AttentionSite) -> Fix | None:
             value = value.power(Fraction(-1))
         if not site.facts.equal(_net(rest) * value, site.expected):
             return None
-        return _fix(site, origin, [printer.replace(origin, part.meant)])
+        return _fix(site, origin, [printer.replace(origin, written)])
     whole = _number_origin(culprit)
     if whole is not None and needed is not None and not uses.disagrees(site, origin):
-        value = place.evaluate(meant)
+        value = place.evaluate(lowered(meant))
         if value is not None and part.node is whole.node and site.facts.equal(value, needed):
-            return _fix(site, origin, [printer.replace(origin, part.meant)])
-        inner = _with(whole.node, part.node, part.meant) if whole.node is not part.node else None
-        value = place.evaluate(inner) if inner is not None else None
+            return _fix(site, origin, [printer.replace(origin, written)])
+        inner = _with(node_of(whole), node_of(origin), written) if whole.node is not part.node else None
+        value = place.evaluate(lowered(inner)) if inner is not None else None
         if value is not None and site.facts.equal(value, needed):
-            return _fix(site, origin, [printer.replace(origin, part.meant)])
+            return _fix(site, origin, [printer.replace(origin, written)])
         new = _respelled(site, whole, needed)
         return _fix(site, origin, [printer.replace(whole, new)]) if new is not None else None
     return None
@@ -224,12 +248,12 @@ def _exponent(site: AttentionSite, needed: Monomial) -> Fraction | None:
 def _number_origin(placed: PlacedFactor) -> Origin | None:
     factor = placed.factor
     definition = factor.definition
-    if definition is not None and isinstance(definition.node, cst.BaseExpression) and not places.is_size(placed):
+    if definition is not None and isinstance(definition.node, nodes.BaseExpression) and not places.is_size(placed):
         return definition
     return factor.operand
 
 
-def _number_origin_node(placed: PlacedFactor) -> cst.CSTNode | None:
+def _number_origin_node(placed: PlacedFactor) -> nodes.CSTNode | None:
     found = _number_origin(placed)
     return found.node if found is not None else None
 
@@ -245,51 +269,51 @@ def _right_after(site: AttentionSite, without: Sequence[PlacedFactor], instead: 
 def _respelled(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.BaseExpression | None:
     """The expression with the value `needed`, in the spelling that it has where that can be kept."""
     node = origin.node
-    if site.contraction is None or not isinstance(node, cst.BaseExpression):
+    if site.contraction is None or not isinstance(node, nodes.BaseExpression):
         return None
-    if isinstance(node, cst.NamedExpr):
-        return _of_named(site, node, needed)
+    if isinstance(node, nodes.NamedExpr):
+        return _of_named(site, origin, needed)
     exponent = _exponent(site, needed)
     if exponent is None:
         return None
     place = available.place(site, origin)
-    base, power = split(node)
-    keep = _base_holds(site, origin, power)
-    size = base if keep else place.size(site.contraction)
+    inner, power = split(node)
+    whole, base = expression_of(origin), expression_of(Origin(origin.unit, inner))
+    size = base if _base_holds(site, origin, power) else place.size(site.contraction)
     if size is None:
         return None
     if printer.precedence(printer.bare(size)) == printer.precedence(cst.Name("x")) and not isinstance(size, (cst.Integer, cst.Float)):
         size = printer.bare(size)
-    if power == exponent and base is not node:
-        return _rebased(node, base, size)
-    match node:
+    if power == exponent and base is not whole:
+        return _rebased(whole, base, size)
+    match whole:
         case cst.BinaryOperation(operator=cst.Power(), left=left) if left is base:
             right = cst.ensure_type(printer.power(cst.Name("x"), exponent), cst.BinaryOperation).right
-            kept = printer.at_least(size, printer.precedence(node.with_changes(lpar=[], rpar=[])) + 1)
-            return node.with_changes(left=kept, right=right) if exponent != 1 else None
-        case cst.Call() if power == HALF and exponent == -HALF and base is not node:
-            return printer.product(cst.Integer("1"), _rebased(node, base, size), divide=True)
+            kept = printer.at_least(size, printer.precedence(whole.with_changes(lpar=[], rpar=[])) + 1)
+            return whole.with_changes(left=kept, right=right) if exponent != 1 else None
+        case cst.Call() if power == HALF and exponent == -HALF and base is not whole:
+            return printer.product(cst.Integer("1"), _rebased(whole, base, size), divide=True)
     return printer.power(size, exponent)
 
 
-def _of_named(site: AttentionSite, node: cst.NamedExpr, needed: Monomial) -> cst.BaseExpression | None:
+def _of_named(site: AttentionSite, origin: Origin, needed: Monomial) -> cst.BaseExpression | None:
     """`(d := q.shape[-1]) ** 0.5`: a power of what is named there, where one is right, so that others read what they have read."""
     culprit = site.culprit
-    if culprit is None or culprit.factor.operand is None or culprit.factor.operand.node is not node:
+    if culprit is None or culprit.factor.operand is None or culprit.factor.operand.node is not origin.node:
         return None
     made = culprit.factor.value.power(Fraction(-1)) if culprit.factor.division else culprit.factor.value
     exponent = power_of(site.facts.normalise(needed), site.facts.normalise(made))
-    return printer.power(printer.grouped(node), exponent) if exponent is not None else None
+    return printer.power(printer.grouped(expression_of(origin)), exponent) if exponent is not None else None
 
 
 def _base_holds(site: AttentionSite, origin: Origin, power: Fraction) -> bool:
     """Whether the base of the culprit's number is the contraction dimension already, so that only the power is wrong."""
     culprit = site.culprit
-    if culprit is None or site.contraction is None or not power or isinstance(origin.node, (cst.Integer, cst.Float)):
+    if culprit is None or site.contraction is None or not power or isinstance(origin.node, (nodes.Integer, nodes.Float)):
         return False
     if not any(one is not None and one.node is origin.node for one in (culprit.factor.operand, culprit.factor.definition)):
         return False
-    if site.facts.normalise(site.contraction).is_number and isinstance(split(origin.node)[0], (cst.Integer, cst.Float)):  # type: ignore[arg-type]
+    if site.facts.normalise(site.contraction).is_number and isinstance(split(origin.node)[0], (nodes.Integer, nodes.Float)):  # type: ignore[arg-type]
         return False
     made = culprit.factor.value.power(Fraction(-1)) if culprit.factor.division else culprit.factor.value
     return site.facts.equal(made.power(1 / power), site.contraction)
@@ -355,7 +379,7 @@ def _unscaled_logits(site: AttentionSite) -> Origin | None:
     if anchor is None or logits is None or not isinstance(logits.content, Product) or logits.masks or uses.disagrees(site, anchor):
         return None
     match anchor.node:
-        case cst.Call(args=[cst.Arg(value=cst.Name() as argument), *_]):
+        case nodes.Call(args=[nodes.Arg(value=nodes.Name() as argument), *_]):
             return Origin(anchor.unit, argument)
     return None
 
@@ -395,9 +419,8 @@ def _unscaled_shares(site: AttentionSite) -> list[Origin] | None:
 
 def _scaled(target: Origin, operand: cst.BaseExpression, divide: bool) -> Change:
     """The product times the scale; through `alpha=` where one call adds a bias to it."""
-    node = target.node
-    assert isinstance(node, cst.BaseExpression)
-    if isinstance(node, cst.Call) and called(node) in _WITH_ALPHA:
+    node = expression_of(target)
+    if isinstance(node, cst.Call) and called_with_alpha(target):
         value = printer.product(cst.Integer("1"), operand, divide=True) if divide else operand
         return printer.replace(target, _with_argument(node, "alpha", value))
     return printer.replace(target, printer.product(node, operand, divide))
@@ -432,7 +455,7 @@ def _without_comment(comma: cst.Comma) -> cst.Comma:
 
 def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | None = None) -> Fix | None:
     """Tell a fused kernel its scale."""
-    call, kernel = where.node, site.record.kernel or ""
+    call, kernel = node_of(where), site.record.kernel or ""
     keyword = SCALE_ARGUMENTS.get(kernel)
     if (
         not isinstance(call, cst.Call)
@@ -447,13 +470,14 @@ def _give_scale(site: AttentionSite, where: Origin, value: cst.BaseExpression | 
             return None
         value = printer.product(cst.Integer("1"), operand[0], divide=True) if operand[1] else operand[0]
     change = printer.replace(where, _with_argument(call, keyword, value))
-    return _fix(site, where, [change], f"{keyword}={where.unit.code(value)}")
+    return _fix(site, where, [change], f"{keyword}={code(value)}")
 
 
 def _flipped(application: Origin, operand: Origin | None, division: bool) -> Change | None:
     """`x / s` for `x * s` and the other way round, in every spelling; none for `s * x`, where `s / x` is something else."""
-    node = application.node
-    factor = operand.node if operand is not None else None
+    node = node_of(application)
+    factor = node_of(operand) if operand is not None else None
+    name = called(application.node) if isinstance(application.node, nodes.Call) else ""
     operator = cst.Multiply if division else cst.Divide
     match node:
         case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide() as old) if node.right is factor:
@@ -463,13 +487,13 @@ def _flipped(application: Origin, operand: Origin | None, division: bool) -> Cha
             kind = cst.MultiplyAssign if division else cst.DivideAssign
             new_operator = kind(whitespace_before=old.whitespace_before, whitespace_after=old.whitespace_after)
             return Change(application.unit, node, node.with_changes(operator=new_operator))
-        case cst.Call(func=cst.Attribute() as function, args=[*_, cst.Arg(value=last)]) if called(node) in _INVERSE and last is factor:
-            name = cst.Name(_INVERSE[called(node)])
-            return printer.replace(application, node.with_changes(func=function.with_changes(attr=name)))
+        case cst.Call(func=cst.Attribute() as function, args=[*_, cst.Arg(value=last)]) if name in _INVERSE and last is factor:
+            inverse = function.with_changes(attr=cst.Name(_INVERSE[name]))
+            return printer.replace(application, node.with_changes(func=inverse))
     return None
 
 
-def _without(placed: PlacedFactor) -> tuple[Origin, cst.BaseExpression | None] | None:
+def _without(placed: PlacedFactor) -> tuple[Origin, nodes.BaseExpression | None] | None:
     """An application and what is left of it without its factor; None for the rest where a whole statement goes."""
     factor = placed.factor
     application, operand = factor.application, factor.operand
@@ -477,37 +501,43 @@ def _without(placed: PlacedFactor) -> tuple[Origin, cst.BaseExpression | None] |
         return None
     node = application.node
     match node:
-        case cst.BinaryOperation(operator=cst.Multiply() | cst.Divide()) if node.right is operand.node:
+        case nodes.BinaryOperation(operator=nodes.Multiply() | nodes.Divide()) if node.right is operand.node:
             return _unless_itself(application, node.left)
-        case cst.BinaryOperation(operator=cst.Multiply()) if node.left is operand.node:
+        case nodes.BinaryOperation(operator=nodes.Multiply()) if node.left is operand.node:
             return _unless_itself(application, node.right)
-        case cst.Call(func=cst.Attribute(value=receiver), args=[cst.Arg(value=only)]) if called(node) in _INVERSE and only is operand.node:
+        case nodes.Call(func=nodes.Attribute(value=receiver), args=[nodes.Arg(value=only)]) if (
+            called(node) in _INVERSE and only is operand.node
+        ):
             line = _line(application)
             return (Origin(application.unit, line), None) if line is not None else (application, receiver)
-        case cst.Call(args=[cst.Arg(value=first), cst.Arg(value=second)]) if called(node) in _INVERSE:
+        case nodes.Call(args=[nodes.Arg(value=first), nodes.Arg(value=second)]) if called(node) in _INVERSE:
             return (application, first) if second is operand.node else (application, second) if first is operand.node else None
-        case cst.AugAssign():
+        case nodes.AugAssign():
             line = _line(application)
             return (Origin(application.unit, line), None) if line is not None else None
     return None
 
 
-def _unless_itself(application: Origin, rest: cst.BaseExpression) -> tuple[Origin, cst.BaseExpression | None] | None:
+def _unless_itself(application: Origin, rest: nodes.BaseExpression) -> tuple[Origin, nodes.BaseExpression | None] | None:
     """`q = q * scale` without its factor is no statement at all; None where the statement has to stay."""
     match list(places.ancestors(application))[:2]:
-        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]), cst.SimpleStatementLine() as line]:
-            if isinstance(rest, cst.Name) and rest.value == name:
-                removable = len(line.body) == 1 and line.trailing_whitespace.comment is None
-                return (Origin(application.unit, line), None) if removable else None
+        case [nodes.Assign(targets=[nodes.AssignTarget(target=nodes.Name(value=name))]), nodes.SimpleStatementLine() as line]:
+            if isinstance(rest, nodes.Name) and rest.value == name:
+                place = Origin(application.unit, line)
+                match node_of(place):
+                    case cst.SimpleStatementLine(body=[_], trailing_whitespace=cst.TrailingWhitespace(comment=None)):
+                        return place, None
+                    case cst.SimpleStatementLine():
+                        return None
     return application, rest
 
 
-def _line(application: Origin) -> cst.SimpleStatementLine | None:
+def _line(application: Origin) -> nodes.SimpleStatementLine | None:
     """The statement line of an expression that is a statement of its own."""
     chain = list(places.ancestors(application))
-    if chain and isinstance(chain[0], cst.Expr):
+    if chain and isinstance(chain[0], nodes.Expr):
         chain = chain[1:]
-    return chain[0] if chain and isinstance(chain[0], cst.SimpleStatementLine) and len(chain[0].body) == 1 else None
+    return chain[0] if chain and isinstance(chain[0], nodes.SimpleStatementLine) else None
 
 
 def _dropped(site: AttentionSite, where: Origin, candidates: Sequence[PlacedFactor | None]) -> Fix | None:
@@ -537,8 +567,11 @@ def _is_a_setting(site: AttentionSite, placed: PlacedFactor) -> bool:
     return site.kind != "constant-scale" and bool(free) and not any(size_like(one.name) for one in symbols)
 
 
-def _change(origin: Origin, new: cst.BaseExpression | None) -> Change:
-    return Change(origin.unit, origin.node, None) if new is None else printer.replace(origin, new)
+def _change(origin: Origin, rest: nodes.BaseExpression | None) -> Change:
+    """Take a statement away, or leave a part of an expression in its place."""
+    if rest is None:
+        return Change(origin.unit, node_of(origin), None)
+    return printer.replace(origin, expression_of(Origin(origin.unit, rest)))
 
 
 def _moved(site: AttentionSite, placed: PlacedFactor) -> Fix | None:
@@ -551,7 +584,7 @@ def _moved(site: AttentionSite, placed: PlacedFactor) -> Fix | None:
         or product.origin is None
         or where is None
         or found is None
-        or not isinstance(product.origin.node, cst.BaseExpression)
+        or not isinstance(product.origin.node, nodes.BaseExpression)
     ):
         return None
     target, (origin, rest) = product.origin, found
@@ -561,19 +594,17 @@ def _moved(site: AttentionSite, placed: PlacedFactor) -> Fix | None:
     if operand is None:
         return None
     if rest is not None and uses.inside(rest, target.node):
-        node = target.node
-        assert isinstance(node, cst.BaseExpression)
-        scaled = printer.product(node, *operand)
+        scaled = printer.product(expression_of(target), *operand)
         if rest is target.node:
             return _fix(site, where, [printer.replace(origin, scaled)])
         inner = printer.replace(target, scaled).new
         assert inner is not None
-        return _fix(site, where, [printer.replace(origin, _with(rest, target.node, inner))])
+        return _fix(site, where, [printer.replace(origin, _with(expression_of(Origin(origin.unit, rest)), node_of(target), inner))])
     return _fix(site, where, [_change(origin, rest), _scaled(target, *operand)])
 
 
 def called_with_alpha(target: Origin) -> bool:
-    return isinstance(target.node, cst.Call) and called(target.node) in _WITH_ALPHA
+    return isinstance(target.node, nodes.Call) and called(target.node) in _WITH_ALPHA
 
 
 def _same_operand(site: AttentionSite, placed: PlacedFactor, target: Origin) -> tuple[cst.BaseExpression, bool] | None:
@@ -584,12 +615,12 @@ def _same_operand(site: AttentionSite, placed: PlacedFactor, target: Origin) -> 
         operand is None
         or site.expected is None
         or not site.facts.equal(factor.value, site.expected)
-        or not isinstance(operand.node, cst.BaseExpression)
+        or not isinstance(operand.node, nodes.BaseExpression)
     ):
         return None
     made = factor.value.power(Fraction(-1)) if factor.division else factor.value
     value = available.place(site, target).evaluate(operand.node)
-    return (operand.node, factor.division) if value is not None and site.facts.equal(value, made) else None
+    return (expression_of(operand), factor.division) if value is not None and site.facts.equal(value, made) else None
 
 
 def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change], text: str | None = None) -> Fix | None:
@@ -599,9 +630,9 @@ def _fix(site: AttentionSite, where: Origin, changes: Sequence[Change], text: st
     edits = printer.edits(changes)
     if not edits:
         return None
-    text = text or next((_shown(change.unit, change.new) for change in reversed(changes) if change.new is not None), None)
+    text = text or next((_shown(change.new) for change in reversed(changes) if change.new is not None), None)
     if text is None:
-        text = f"without `{_shown(changes[0].unit, changes[0].old)}`"
+        text = f"without `{_shown(changes[0].old)}`"
     return Fix("unsafe", f"{text if len(text) <= 90 else text[:89] + '…'} ({_UNSAFE})", edits)
 
 
@@ -617,6 +648,6 @@ def _names_bound(node: cst.CSTNode) -> Iterator[str]:
         yield from _names_bound(child)
 
 
-def _shown(unit: Unit, node: cst.CSTNode) -> str:
+def _shown(node: cst.CSTNode) -> str:
     """A node on one line, without parentheses around it."""
-    return " ".join(unit.code(printer.bare(node) if isinstance(node, cst.BaseExpression) else node).split())
+    return " ".join(code(printer.bare(node) if isinstance(node, cst.BaseExpression) else node).split())

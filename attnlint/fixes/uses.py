@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import libcst as cst
-
 from attnlint.domain.values import Origin, Product, Sum, Tensor
 from attnlint.evaluate.powers import SCALE_ARGUMENTS, called
-from attnlint.fixes import places
+from attnlint.sites import places
 from attnlint.sites.sites import AttentionSite, PlacedFactor
+from attnlint.syntax import nodes as cst
 
 
 def disagrees(site: AttentionSite, origin: Origin) -> bool:
@@ -76,9 +75,8 @@ def _is_given_to_helper(site: AttentionSite, read: Origin, known: set[int]) -> b
         return False
     match list(places.ancestors(read))[:2]:
         case [cst.Arg(), cst.Call() as call] if called(call) == helper.name.value and helper is not places.function_of(read):
-            finder = _Reads(operand.node.value)
-            helper.body.visit(finder)
-            return all(id(node) in known for node in finder.found if isinstance(node, cst.Name))
+            reads = _reads_in(helper.body, operand.node.value)
+            return all(id(node) in known for node in reads if isinstance(node, cst.Name))
     return False
 
 
@@ -121,10 +119,9 @@ def leaves_behind(site: AttentionSite, operand: Origin) -> bool:
     function = places.function_of(operand)
     if not isinstance(operand.node, cst.Attribute) or not isinstance(function, cst.FunctionDef):
         return False
-    finder = _Reads(operand.node.attr.value)
-    function.body.visit(finder)
     known = set(map(id, _used(site)))
-    reads = [node for node in finder.found if isinstance(node, cst.Attribute) and id(node) not in known]
+    found = _reads_in(function.body, operand.node.attr.value)
+    reads = [node for node in found if isinstance(node, cst.Attribute) and id(node) not in known]
     return any(scales_beside(site, Origin(operand.unit, node)) for node in reads)
 
 
@@ -152,13 +149,12 @@ def _leads_to_softmax(site: AttentionSite, read: Origin) -> bool:
     function = places.function_of(read)
     if anchor is None or function is None or anchor.unit is not read.unit:
         return False
-    lines = _Lines()
-    function.visit(lines)
-    holding = [line for line in lines.found if inside(line, anchor.node)]
+    lines = [node for node in cst.walk(function) if isinstance(node, cst.BaseSmallStatement)]
+    holding = [line for line in lines if inside(line, anchor.node)]
     wanted = {node.value for line in holding for node in names(line)}
     reached = set(map(id, holding))
-    for _ in lines.found:
-        more = [line for line in lines.found if id(line) not in reached and wanted & _bound_by(line)]
+    for _ in lines:
+        more = [line for line in lines if id(line) not in reached and wanted & _bound_by(line)]
         if not more:
             break
         reached |= set(map(id, more))
@@ -186,19 +182,6 @@ def names(node: cst.CSTNode) -> Iterator[cst.Name]:
             yield from names(child)
 
 
-class _Lines(cst.CSTVisitor):
-    """The simple statements of a function."""
-
-    def __init__(self) -> None:
-        self.found: list[cst.BaseSmallStatement] = []
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.BaseSmallStatement):
-            self.found.append(node)
-            return False
-        return True
-
-
 _KEYWORDS = {*SCALE_ARGUMENTS.values(), "scale", "scaling", "softmax_scale"}
 
 
@@ -221,27 +204,26 @@ def _reads(origin: Origin, target: cst.Name | cst.Attribute) -> list[cst.CSTNode
     """Every place of a file's statement that reads a name or an attribute of that name; none where other statements read it, too."""
     scope = origin.unit.scope
     name = target.attr.value if isinstance(target, cst.Attribute) else target.value
-    finder = _Reads(name)
     function = _function_of_local(origin)
     if function is not None:  # nobody else sees it
-        function.body.visit(finder)
-        return [node for node in finder.found if isinstance(node, cst.Name)]
-    origin.unit.module.visit(finder)
-    kin = set().union(*_kin(origin)) if finder.attribute else set()
-    around = re.compile(rf"\.{re.escape(name)}\b" if finder.attribute else rf"\b{re.escape(name)}\b")
+        return [node for node in _reads_in(function.body, name) if isinstance(node, cst.Name)]
+    found = _reads_in(origin.unit.module, name)
+    attribute = any(isinstance(node, cst.Attribute) and node.attr.value == name for node in cst.walk(origin.unit.module))
+    kin = set().union(*_kin(origin)) if attribute else set()
+    around = re.compile(rf"\.{re.escape(name)}\b" if attribute else rf"\b{re.escape(name)}\b")
     for statement in scope.statements:
         if statement.first == origin.unit.first_row:
             continue
         text = scope.statement_text(statement)
-        if finder.attribute and statement.kind == "class" and _sets(text, name):
+        if attribute and statement.kind == "class" and _sets(text, name):
             # objects of a class apart have their own; a subclass that gives it another value reads nothing by that
             apart = r"\b" if not kin & set(statement.names) else r"(?:\s*:[^=\n]+)?\s*=(?!=)"
             text = re.sub(rf"\bself\.{re.escape(name)}{apart}", "", text)
         if around.search(text):
             return []
     if isinstance(target, cst.Attribute):  # a local of the same name is another number
-        return [node for node in finder.found if isinstance(node, cst.Attribute)]
-    return finder.found
+        return [node for node in found if isinstance(node, cst.Attribute)]
+    return found
 
 
 def _sets(text: str, name: str) -> bool:
@@ -275,50 +257,38 @@ def _function_of_local(origin: Origin) -> cst.FunctionDef | None:
     return None
 
 
-class _Reads(cst.CSTVisitor):
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.found: list[cst.CSTNode] = []
-        self.attribute = False
-        self._targets: set[int] = set()
+def _reads_in(node: cst.CSTNode, name: str) -> list[cst.CSTNode]:
+    """Where a name, or an attribute of that name, is read: what is compared with None is not the number."""
+    match node:
+        case cst.Comparison() if all(isinstance(one.comparator, cst.Name) and one.comparator.value == "None" for one in node.comparisons):
+            return []
+        case cst.Attribute():
+            own: list[cst.CSTNode] = [node] if node.attr.value == name else []
+            return [*own, *_reads_in(node.value, name)]
+        case cst.Name(value=value):
+            return [node] if value == name else []
+        case cst.AssignTarget() | cst.AnnAssign() | cst.NamedExpr():
+            parts: list[cst.CSTNode | None] = [] if isinstance(node, cst.AssignTarget) else [node.value]
+            parts += [node.annotation] if isinstance(node, cst.AnnAssign) else []
+            return [*_reads_in_target(node.target, name), *(read for one in parts if one is not None for read in _reads_in(one, name))]
+        case cst.Param():
+            parts = [node.annotation, node.default]
+            return [read for one in parts if one is not None for read in _reads_in(one, name)]
+        case cst.Arg():
+            return _reads_in(node.value, name)
+    return [read for child in node.children for read in _reads_in(child, name)]
 
-    def visit_AssignTarget(self, node: cst.AssignTarget) -> None:
-        self._target(node.target)
 
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._target(node.target)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self._target(node.target)
-
-    def visit_Param(self, node: cst.Param) -> None:
-        self._target(node.name)
-
-    def visit_Arg(self, node: cst.Arg) -> None:
-        if node.keyword is not None:
-            self._target(node.keyword)
-
-    def _target(self, node: cst.CSTNode) -> None:
-        self._targets.add(id(node))
-        if isinstance(node, (cst.Tuple, cst.List)):
-            for element in node.elements:
-                self._target(element.value)
-
-    def visit_Comparison(self, node: cst.Comparison) -> bool:
-        compared = [one.comparator for one in node.comparisons]
-        return not all(isinstance(one, cst.Name) and one.value == "None" for one in compared)  # what is asked there is not the number
-
-    def visit_Attribute(self, node: cst.Attribute) -> bool:
-        if node.attr.value == self.name:
-            self.attribute = True
-            if id(node) not in self._targets:
-                self.found.append(node)
-        node.value.visit(self)
-        return False
-
-    def visit_Name(self, node: cst.Name) -> None:
-        if node.value == self.name and id(node) not in self._targets:
-            self.found.append(node)
+def _reads_in_target(node: cst.CSTNode, name: str) -> list[cst.CSTNode]:
+    """What is read to find out where an assignment goes to: the target itself is not."""
+    match node:
+        case cst.Name():
+            return []
+        case cst.Attribute(value=holder):
+            return _reads_in(holder, name)
+        case cst.Tuple() | cst.List():
+            return [read for element in node.elements for read in _reads_in_target(element.value, name)]
+    return _reads_in(node, name)
 
 
 def inside(outer: cst.CSTNode, inner: cst.CSTNode) -> bool:

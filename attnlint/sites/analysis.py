@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-import libcst as cst
-
 from attnlint.domain.algebra import PARAMETER, Facts
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import (
@@ -140,8 +138,8 @@ class Analysis:
     def _unit(self, statement: Statement) -> Unit | None:
         try:
             return self.scope.unit(statement)
-        except (cst.ParserSyntaxError, RecursionError):
-            self.interpreter.notes.append(f"line {statement.first}: not analysed: LibCST does not parse this definition")
+        except RecursionError:
+            self.interpreter.notes.append(f"line {statement.first}: not analysed: it nests too deeply")
             return None
 
     def _definition(self, statement: Statement, caller: bool = False) -> None:

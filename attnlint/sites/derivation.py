@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-import libcst as cst
-
 from attnlint.domain.algebra import Monomial, power_of
 from attnlint.domain.values import Origin, Scalar, Tensor
 from attnlint.evaluate.powers import HALF, split
-from attnlint.fixes.places import pair, wrong_number
 from attnlint.model import Step
 from attnlint.sites.naming import contraction_words, renamed, root, rooted, text
 from attnlint.sites.operands import operand_of
+from attnlint.sites.places import pair, wrong_number
 from attnlint.sites.sites import AttentionSite, PlacedFactor
+from attnlint.syntax import nodes as cst
 
 MAX_TEXT = 96
 # an attribute that holds a scale says nothing of which size it is the root

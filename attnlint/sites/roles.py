@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import libcst as cst
-
 from attnlint.domain.algebra import Monomial
 from attnlint.domain.axes import Axis, Block, Shape
 from attnlint.domain.record import SiteRecord
@@ -15,6 +13,7 @@ from attnlint.domain.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
 from attnlint.evaluate.tensors import ASSUMED, SECOND, WEIGHTS_PRODUCT, products_of
 from attnlint.sites.recognise import names_say_attention
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
 _HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
 from attnlint.domain.algebra import AXIS, CONFIG, LEARNED, ONE, OPAQUE, PARAMETER, SUM, Monomial, Symbol, power_of
 from attnlint.domain.axes import product as multiplied
 from attnlint.domain.record import SiteRecord
@@ -13,6 +11,7 @@ from attnlint.evidence import intent
 from attnlint.sites.naming import counts_heads, names_head_size, names_part_of_head
 from attnlint.sites.operands import kind_of
 from attnlint.sites.sites import HALF, AttentionSite, Form, PlacedFactor, Verdict
+from attnlint.syntax import nodes as cst
 
 LOG2_E = 1.4426950408889634
 FOLLOWED: tuple[Form, ...] = ("width", "symbols")  # a ratio of sizes that is proved to differ from 1

@@ -56,6 +56,7 @@ class Project:
         try:
             with tokenize.open(path) as stream:
                 scope = ModuleScope.read(path, stream.read())
+            scope.parsed.clear()  # few of its statements are ever needed, and those are parsed again
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             scope = None
         self._modules[path] = scope

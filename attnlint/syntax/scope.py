@@ -1,54 +1,120 @@
-"""Source laid out for lazy parsing: top-level statements by line, names they bind, and LibCST units made on demand.
-
-Parsing with LibCST costs several times `ast.parse`, so a module is laid out with `ast` (which knows every string and
-continuation) and only the statements that are needed to judge an attention site become LibCST trees.
-"""
+"""Source laid out: top-level statements by row, the names that they bind, and their records, lowered on demand."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-import libcst as cst
+from functools import cached_property
 
 from attnlint.model import Position, Span
-from attnlint.syntax.positions import Place, positions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from attnlint.syntax import nodes
+from attnlint.syntax.lower import lower
 
 _LINE = re.compile(r"\r\n|\r|\n")
 
 
 class Unit:
-    """One top-level statement (with those on the same lines) as a LibCST module; rows are those of the whole file."""
+    """One top-level statement (with those on the same rows), lowered; rows are those of the whole file."""
 
-    def __init__(self, scope: ModuleScope, first_row: int, text: str) -> None:
+    def __init__(self, scope: ModuleScope, first_row: int, text: str, parsed: Sequence[ast.stmt] | None = None) -> None:
         self.scope = scope
         self.first_row = first_row
         self.text = text
-        self.module = cst.parse_module(text)
-        self._positions: Mapping[cst.CSTNode, tuple[Place, Place]] | None = None
+        if parsed is None:
+            self.module = lower(ast.parse(text).body, scope.lines, first_row - 1)
+        else:
+            self.module = lower(parsed, scope.lines)
+        self._parents: dict[int, nodes.CSTNode] | None = None
         self._codes: dict[int, str] = {}
 
-    def span(self, node: cst.CSTNode) -> Span:
+    def span(self, node: nodes.CSTNode) -> Span:
         """Where a node stands in the file; rows and columns from 1."""
-        if self._positions is None:
-            self._positions = positions(self.module)
-        found = self._positions.get(node)
-        if found is None:
-            return Span(Position(self.first_row, 1), Position(self.first_row, 1))
-        shift = self.first_row - 1
-        start, end = (Position(row + shift, column + 1) for row, column in found)
-        return Span(start, end)
+        row, column, last, stop = node.place
+        return Span(Position(row, column), Position(last, stop))
 
-    def code(self, node: cst.CSTNode) -> str:
+    def code(self, node: nodes.CSTNode) -> str:
+        """The text of a node: of an expression with the parentheses around it, of a definition with its decorators."""
         known = self._codes.get(id(node))  # nodes live as long as their unit
         if known is None:
-            known = self._codes[id(node)] = self.module.code_for_node(node).strip()
+            known = self._codes[id(node)] = self._code(node)
         return known
+
+    def _code(self, node: nodes.CSTNode) -> str:
+        if isinstance(node, (nodes.Arg, nodes.Element, nodes.Index)) and node.place == node.value.place:
+            node = node.value
+        row, column, last, stop = node.place
+        if isinstance(node, nodes.BaseExpression):
+            row, column, last, stop = self.whole_place(node)
+        elif isinstance(node, (nodes.FunctionDef, nodes.ClassDef)) and node.decorators:
+            row, column = node.decorators[0].place[0], 1
+        lines = self.scope.lines
+        if row == last:
+            return lines[row - 1][column - 1 : stop - 1].strip()
+        return "".join((lines[row - 1][column - 1 :], *lines[row : last - 1], lines[last - 1][: stop - 1])).strip()
+
+    def is_grouped(self, node: nodes.BaseExpression) -> bool:
+        """Whether an expression stands in parentheses of its own."""
+        return self.whole_place(node) != node.place
+
+    def whole_place(self, node: nodes.BaseExpression) -> nodes.Place:
+        """The place of an expression with the parentheses around it: those of a call are none of its only argument's."""
+        place = node.place
+        found = [place]
+        while (place := self._one_more(place)) != found[-1]:
+            found.append(place)
+        if len(found) > 1 and isinstance(argument := next(self.ancestors(node), None), nodes.Arg) and argument.place == node.place:
+            match next(self.ancestors(argument), None):
+                case nodes.Call(args=[_]) | nodes.ClassDef():
+                    return found[-2]
+        return found[-1]
+
+    def _one_more(self, place: nodes.Place) -> nodes.Place:
+        """A place with one more pair of parentheses around it, or the same place."""
+        row, column, last, stop = place
+        lines = self.scope.lines
+        while not (before := lines[row - 1][: column - 1].rstrip()):
+            if row <= self.first_row:
+                return place
+            row, column = row - 1, len(lines[row - 2]) + 1
+        if not before.endswith("("):
+            return place
+        while not (after := lines[last - 1][stop - 1 :].lstrip()):
+            if last >= len(lines):
+                return place
+            last, stop = last + 1, 1
+        if not after.startswith(")"):
+            return place
+        return row, len(before), last, len(lines[last - 1]) - len(after) + 2
+
+    def comments(self, node: nodes.CSTNode) -> list[str]:
+        """The comments on the rows of a statement and right above it."""
+        row, _, last, _ = node.place
+        held = self.scope.comments
+        found = [held[one] for one in range(row, last + 1) if one in held]
+        lines = self.scope.lines
+        while row > 1 and ((above := lines[row - 2].strip()).startswith("#") or not above):
+            row -= 1
+            if above:
+                found.append(above)
+        return found
+
+    def ancestors(self, node: nodes.CSTNode) -> Iterator[nodes.CSTNode]:
+        """The nodes around a node, the innermost first."""
+        if self._parents is None:
+            self._parents = {id(child): one for one in nodes.walk(self.module) for child in one.children}
+        around = self._parents.get(id(node))
+        while around is not None:
+            yield around
+            around = self._parents.get(id(around))
+
+    def function_around(self, node: nodes.CSTNode) -> nodes.CSTNode | None:
+        """The innermost function (or class, or lambda) around a node; the module where there is none."""
+        kinds = (nodes.FunctionDef, nodes.Lambda, nodes.ClassDef, nodes.Module)
+        return next((one for one in self.ancestors(node) if isinstance(one, kinds)), None)
 
 
 @dataclass
@@ -85,7 +151,7 @@ class ModuleScope:
     star_imports: list[Import] = field(default_factory=list)
     functions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # rows of functions and methods, in order
     prose: dict[int, int] = field(default_factory=dict)  # documentation: first row -> last
-    values: dict[str, object] = field(default_factory=dict)  # evaluated globals, by the interpreter
+    parsed: dict[int, list[ast.stmt]] = field(default_factory=dict)  # until they are lowered; may be cleared
 
     @classmethod
     def read(cls, path: str, text: str) -> ModuleScope:
@@ -97,7 +163,20 @@ class ModuleScope:
         scope.lines = [text[start:end] for start, end in zip(starts, [*breaks, len(text)], strict=True)]
         for node in tree.body:
             scope._lay_out(node)
+            scope.parsed.setdefault(scope.statements[-1].index, []).append(node)
         return scope
+
+    @cached_property
+    def comments(self) -> dict[int, str]:
+        """The comments of the text, by row."""
+        found: dict[int, str] = {}
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(self.text, newline="").readline):
+                if token.type == tokenize.COMMENT:
+                    found[token.start[0]] = token.string
+        except (tokenize.TokenError, SyntaxError):
+            pass
+        return found
 
     def _lay_out(self, node: ast.stmt) -> None:
         first = node.lineno
@@ -205,9 +284,10 @@ class ModuleScope:
         return "".join(rows)
 
     def unit(self, statement: Statement) -> Unit:
-        """The LibCST unit of a statement, parsed once."""
+        """The records of a statement, made once. Raises RecursionError where it nests too deeply."""
         if statement.unit is None:
-            statement.unit = Unit(self, statement.first, self.statement_text(statement))
+            parsed = self.parsed.pop(statement.index, None)
+            statement.unit = Unit(self, statement.first, self.statement_text(statement), parsed)
         return statement.unit
 
 

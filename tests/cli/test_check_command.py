@@ -385,6 +385,26 @@ def test_a_file_without_attention_loads_nothing_heavy(tmp_path, options):
     assert json.loads(done.stderr) == [0, []]
 
 
+ATTENTION = """
+import math
+import torch
+
+
+def attend(q, k, v):
+    b, h, t, d = q.shape
+    return torch.softmax(q @ k.transpose(-2, -1) / {root}, dim=-1) @ v
+"""
+
+
+@pytest.mark.parametrize(("root", "status", "loaded"), [("math.sqrt(d)", 0, False), ("d", 1, True)])
+def test_libcst_is_loaded_for_a_fix_alone(tmp_path, root, status, loaded):
+    write(tmp_path, model=ATTENTION.format(root=root))
+    command = [sys.executable, "-c", BARE, json.dumps(["check", "model.py", "--no-cache", "--isolated"])]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    ended, heavy = json.loads(done.stderr)
+    assert (ended, "libcst" in heavy) == (status, loaded)
+
+
 def test_importing_the_package_loads_nothing_heavy(tmp_path):
     code = "import sys, attnlint; print([n for n in ('libcst', 'torch', 'numpy', 'jax', 'argparse', 'json') if n in sys.modules])"
     environment = {**os.environ, "PYTHONPATH": repository()}

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from attnlint.domain.values import Origin
 from attnlint.evaluate.powers import misread, number_of, split
 from attnlint.fixes import printer
+from attnlint.fixes.misreading import spelled
+from attnlint.fixes.trees import code, node_of
+from attnlint.syntax import nodes
 from attnlint.syntax.scope import ModuleScope, Unit
 
 PLACES = [
@@ -71,17 +74,12 @@ def unit_of(text: str) -> Unit:
 
 
 def find(unit: Unit, name: str) -> Origin:
-    class Finder(cst.CSTVisitor):
-        found: cst.Name | None = None
+    return Origin(unit, next(node for node in nodes.walk(unit.module) if isinstance(node, nodes.Name) and node.value == name))
 
-        def visit_Name(self, node: cst.Name) -> None:
-            if node.value == name:
-                self.found = node
 
-    finder = Finder()
-    unit.module.visit(finder)
-    assert finder.found is not None
-    return Origin(unit, finder.found)
+def value_of(text: str) -> Origin:
+    unit = unit_of(f"y = {text}\n")
+    return Origin(unit, next(node.value for node in nodes.walk(unit.module) if isinstance(node, nodes.Assign)))
 
 
 def apply(text: str, made: tuple[object, ...]) -> str:
@@ -117,7 +115,7 @@ def test_no_parentheses_where_none_are_needed() -> None:
 def test_an_edit_that_would_not_parse_to_what_is_meant_is_not_offered() -> None:
     unit = unit_of("y = a * X\n")
     origin = find(unit, "X")
-    wrong = printer.Change(unit, origin.node, cst.parse_expression("b + c"))  # printed as it is: a * b + c
+    wrong = printer.Change(unit, node_of(origin), cst.parse_expression("b + c"))  # printed as it is: a * b + c
     assert printer.edits([wrong]) is None
 
 
@@ -130,8 +128,8 @@ def test_changes_that_overlap_are_not_offered() -> None:
 
 def test_the_last_statement_of_a_block_is_not_taken_away() -> None:
     unit = unit_of("if a:\n    y *= X\n")
-    block = cst.ensure_type(cst.ensure_type(unit.module.body[0], cst.If).body, cst.IndentedBlock)
-    assert printer.edits([printer.Change(unit, block.body[0], None)]) is None
+    line = next(node for node in nodes.walk(unit.module) if isinstance(node, nodes.SimpleStatementLine))
+    assert printer.edits([printer.Change(unit, node_of(Origin(unit, line)), None)]) is None
 
 
 def expressions() -> st.SearchStrategy[str]:
@@ -190,15 +188,16 @@ def test_any_arithmetic_goes_anywhere(place: str, new: str) -> None:
     ],
 )
 def test_an_expression_is_split_into_base_and_power(text: str, base: str, power: str) -> None:
-    found, exponent = split(cst.parse_expression(text))
-    assert (cst.Module([]).code_for_node(found), exponent) == (base, Fraction(power))
+    origin = value_of(text)
+    found, exponent = split(origin.node)
+    assert (origin.unit.code(found), exponent) == (base, Fraction(power))
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("-1 / 2", "-1/2"), ("1 // 2", "0"), ("-1 // 2", "-1"), ("0x10", "16"), ("1_000", "1000"), ("2.5e-1", "1/4")]
 )
 def test_literal_numbers_are_computed_as_python_does(text: str, value: str) -> None:
-    assert number_of(cst.parse_expression(text)) == Fraction(value)
+    assert number_of(value_of(text).node) == Fraction(value)
 
 
 @pytest.mark.parametrize(
@@ -213,9 +212,10 @@ def test_literal_numbers_are_computed_as_python_does(text: str, value: str) -> N
     ],
 )
 def test_a_power_that_reads_as_another_is_seen(text: str, computed: str, meant: str) -> None:
-    found = misread(cst.parse_expression(text))
-    assert found is not None
-    code = cst.Module([]).code_for_node
+    origin = value_of(text)
+    part = misread(origin.node)
+    assert part is not None
+    found = spelled(origin.unit, part)
     assert (code(found.computed), code(found.meant)) == (computed, meant)
     assert same(code(found.quoted), code(found.computed)) or "//" in text
 
@@ -224,4 +224,4 @@ def test_a_power_that_reads_as_another_is_seen(text: str, computed: str, meant: 
     "text", ["d ** (1 / 2)", "d ** 0.5", "w // h ** 2", "(w // h) ** -0.5", "s / d ** 0.5", "d ** 2 / 2", "(d ** 1) / 3"]
 )
 def test_a_power_that_reads_as_it_is_stays_unseen(text: str) -> None:
-    assert misread(cst.parse_expression(text)) is None
+    assert misread(value_of(text).node) is None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import libcst as cst
-
 from attnlint.domain.ancestry import ancestors, function_of
 from attnlint.domain.values import Origin
 from attnlint.evaluate.powers import Misread, misread, split
 from attnlint.sites.sites import AttentionSite, PlacedFactor
+from attnlint.syntax import nodes as cst
 from attnlint.syntax.scope import Unit
 
 
