@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnlint.runner import Job
 
 FOLDER = ".attnlint_cache"
-LAYOUT = 2
+LAYOUT = 3
 MAX_ENTRIES = 100_000
 _OWN = re.compile(r"[0-9a-f]{24}\.json|\.attnlint-.*\.tmp")
 _IGNORE = "# made by attnlint\n*\n"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from attnlint.model import Site
+from attnlint.model import Site, Step
 from attnlint.session import Diagnostic
 
 # What a site's quantities are called, in the order of the derivation.
@@ -35,6 +36,9 @@ def _section(site: Site, found: Sequence[Diagnostic], where: Callable[[int], str
         title += f", where {plain(site.path)}"
     rows = [f"- {label}: {code(value)}" for label, attribute in QUANTITIES if (value := getattr(site, attribute)) is not None]
     rows.append(f"- verdict: **{plain(site.verdict)}**")
+    if site.via is not None:
+        rows.append(f"- called in {code(site.via.qualname or 'the script')}, line {site.via.row}")
+    rows += [f"- by name: {plain(told)}" for told in site.evidence]
     if site.reason:
         rows.append(f"- reason: {plain(site.reason)}")
     parts = [title, "\n".join(rows)]
@@ -45,11 +49,19 @@ def _section(site: Site, found: Sequence[Diagnostic], where: Callable[[int], str
         parts.append(f"{f'[{name}]({one.rule.url})' if one.rule and one.rule.url else name}: {plain(finding.message)}{explained}")
     if site.derivation:
         steps = [
-            f"{number}. {plain(step.label)}: {code(step.text)}" + (f" ({where(step.row)})" if step.row is not None else "")
+            f"{number}. {plain(step.label)}: {code(step.text)}" + (f" ({_place(site, step, where)})" if step.row is not None else "")
             for number, step in enumerate(site.derivation, 1)
         ]
         parts.append("Derivation:\n\n" + "\n".join(steps))
     return "\n\n".join(parts)
+
+
+def _place(site: Site, step: Step, where: Callable[[int], str]) -> str:
+    """The row of a step; one of another file names that file."""
+    assert step.row is not None
+    if step.filename is None or os.path.abspath(step.filename) == os.path.abspath(site.filename):
+        return where(step.row)
+    return f"{plain(os.path.relpath(step.filename, os.path.dirname(site.filename) or '.'))}, line {step.row}"
 
 
 def code(text: str) -> str:

@@ -16,7 +16,7 @@ from attnlint._version import __version__
 from attnlint.analysis import Engine, Outcome, analyse
 from attnlint.config import Resolver
 from attnlint.discover import Discovery, SourceFile, discover, package_roots
-from attnlint.model import Position, Span, Step
+from attnlint.model import Caller, Position, Span, Step
 from attnlint.text.source import Document, encoded
 
 STDIN = "stdin.py"
@@ -66,7 +66,7 @@ class Site:
 
     `verdict` is "correct", "faulty", "intended" or "unknown", `reason` says why where it is not "correct" (a fault: its kind). Rows
     and columns count from 1, columns in code points; in a notebook they are those of `cell`. `end` is exclusive in its column.
-    `evidence` is what the verdict takes by name, empty where all is by shape.
+    `evidence` is what the verdict takes by name, empty where all is by shape. `via` is the call that a shared function is judged for.
     """
 
     filename: str
@@ -85,6 +85,7 @@ class Site:
     path: str | None = None
     evidence: tuple[str, ...] = ()
     derivation: tuple[Step, ...] = ()
+    via: Caller | None = None
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,8 @@ def _site(site: model.Site, filename: str, document: Document) -> Site:
         name: getattr(site, name)
         for name in ("qualname", "query", "key", "contraction", "scale", "expected", "ratio", "verdict", "reason", "path")
     }
-    evidence = tuple(getattr(site, "evidence", ()))
-    return Site(filename, cell, start, end, **same, evidence=evidence, derivation=_steps(site.derivation, document))
+    steps = _steps(site.derivation, document, site.filename)
+    return Site(filename, cell, start, end, **same, evidence=site.evidence, derivation=steps, via=site.via)
 
 
 def _finding(one: session.Diagnostic) -> Finding:
@@ -226,14 +227,20 @@ def _finding(one: session.Diagnostic) -> Finding:
     if finding.fix is not None:
         edits = tuple(Edit(edit.content, *_region(edit.span, document)) for edit in finding.fix.edits)
         fix = Fix(finding.fix.applicability, finding.fix.message, edits)
-    steps = _steps(finding.derivation, document)
+    steps = _steps(finding.derivation, document, one.absolute)
     return Finding(
         finding.code, finding.name, finding.message, one.path, cell, start, end, finding.severity, finding.preview, site, fix, steps
     )
 
 
-def _steps(steps: Sequence[Step], document: Document) -> tuple[Step, ...]:
-    return tuple(Step(step.label, step.text, step.row and document.place(Position(step.row, 1)).row) for step in steps)
+def _steps(steps: Sequence[Step], document: Document, filename: str) -> tuple[Step, ...]:
+    """Steps with the rows of the file, and the name of the file where a step stands in another one."""
+    return tuple(
+        step
+        if step.filename is not None and os.path.abspath(step.filename) != os.path.abspath(filename)
+        else Step(step.label, step.text, step.row and document.place(Position(step.row, 1)).row)
+        for step in steps
+    )
 
 
 def _region(span: Span, document: Document) -> tuple[int | None, Position, Position]:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from attnlint.domain.record import Call
 from attnlint.domain.values import Origin
 from attnlint.fixes.settled import settled
-from attnlint.model import Finding, LintResult, Position, Site, Span
+from attnlint.model import Caller, Finding, LintResult, Position, Site, Span
 from attnlint.rule import Rule, all_rules, scale_tests
-from attnlint.sites import derivation, naming
+from attnlint.sites import callers, derivation, naming
 from attnlint.sites.analysis import Analysis
 from attnlint.sites.sites import AttentionSite
 from attnlint.syntax.project import Project
@@ -59,14 +60,14 @@ def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] |
             sites.append(_at_call(public, attention_site, called_at))
         for rule in active:
             for report in rule.check(attention_site):
-                origin, fix = report.origin, report.fix
-                if origin.unit.scope.path != path and called_at is not None and called_at.unit.scope.path == path:
-                    origin, fix = called_at, None  # the helper of another file is right for its other callers
+                origin, fix, message = report.origin, report.fix, report.message
+                if (blamed := callers.blamed(attention_site, origin, path)) is not None:
+                    origin, fix, message = blamed.origin, None, f"{message}{blamed.words}"
                 findings.append(
                     Finding(
                         rule.code,
                         rule.name,
-                        report.message,
+                        message,
                         origin.unit.scope.path,
                         origin.unit.span(origin.node),
                         public,
@@ -89,7 +90,8 @@ def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] |
 
 def _at_call(public: Site, site: AttentionSite, call: Origin) -> Site:
     """A site as its caller sees it: at the call of the function that holds the product."""
-    return replace(public, filename=call.unit.scope.path, span=call.unit.span(call.node), qualname=site.record.called_from)
+    place = call.unit.scope.path, call.unit.span(call.node)
+    return replace(public, filename=place[0], span=place[1], qualname=site.record.called_from, via=None)
 
 
 def site_of(site: AttentionSite) -> Site:
@@ -114,4 +116,12 @@ def site_of(site: AttentionSite) -> Site:
         site.path,
         None,
         derivation.steps(site),
+        _caller(site.via),
+        site.evidence,
     )
+
+
+def _caller(via: Call | None) -> Caller | None:
+    if via is None:
+        return None
+    return Caller(via.origin.unit.scope.path, via.origin.unit.span(via.origin.node).start.row, via.qualname)

@@ -39,11 +39,21 @@ class Fix:
 
 @dataclass(frozen=True)
 class Step:
-    """One line of a derivation: `label` ("query", "key", "product", "factor", "net scale", "fix"), what it says, and where."""
+    """One line of a derivation: `label` ("query", "key", "product", "factor", "by name", "net scale", "fix"), what it says, and where."""
 
     label: str
     text: str
     row: int | None = None
+    filename: str | None = None  # of that row
+
+
+@dataclass(frozen=True, order=True)
+class Caller:
+    """The call for which a shared attention function is judged, and the function that it stands in ("" in a script)."""
+
+    filename: str
+    row: int
+    qualname: str
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,8 @@ class Site:
     path: str | None = None
     cell: int | None = None
     derivation: tuple[Step, ...] = ()
+    via: Caller | None = None
+    evidence: tuple[str, ...] = ()  # what the verdict takes by name; empty where all is by shape
 
 
 @dataclass(frozen=True)

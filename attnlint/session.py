@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from attnlint import registry, suppress
 from attnlint.analysis import Outcome
 from attnlint.config import Resolver, Settings
 from attnlint.discover import SourceFile
-from attnlint.model import Finding, Fix, Position, Site, Span
+from attnlint.model import Caller, Finding, Fix, Position, Site, Span, Step
 from attnlint.registry import RuleMeta, Selection
 from attnlint.statements import Statements
 from attnlint.text.files import read
@@ -124,15 +125,17 @@ def merge_findings(outcomes: Iterable[Outcome]) -> dict[str, list[Finding]]:
 
 def merge_sites(outcomes: Iterable[Outcome]) -> list[Site]:
     """Sites, each once a path: a verdict reached from one file stands over the `unknown` of another."""
-    found: dict[tuple[object, ...], dict[str, Site]] = defaultdict(dict)
+    found: dict[tuple[object, ...], dict[tuple[str, Caller | None], Site]] = defaultdict(dict)
     for outcome in outcomes:
         for site in outcome.result.sites:
             key = (os.path.abspath(site.filename), site.span, site.path)
-            found[key].setdefault(site.verdict, site)
-    merged = []
-    for verdicts in found.values():
-        conclusive = [site for verdict, site in sorted(verdicts.items()) if verdict != "unknown"]
-        merged += conclusive or list(verdicts.values())
+            found[key].setdefault((site.verdict, site.via), site)
+    merged: list[Site] = []
+    for rows in found.values():
+        proved = [site for site in rows.values() if site.verdict != "unknown"]
+        callers = {site.via for site in proved}
+        open_calls = [site for site in rows.values() if site.verdict == "unknown" and site.via is not None and site.via not in callers]
+        merged += [*proved, *open_calls] if proved else open_calls or rows.values()
     return merged
 
 
@@ -208,8 +211,9 @@ def sites(outcomes: Sequence[Outcome], files: Sequence[SourceFile], documents: D
         except (OSError, ValueError) as error:
             run.errors.append(f"{display(absolute, shown)}: cannot be read: {error}")
             continue
-        run.sites.append(SiteView(site, display(absolute, shown), document.place(site.span.start), document.place(site.span.end)))
-    run.sites.sort(key=lambda one: (one.path, one.start.cell or 0, one.start, one.end, one.site.path or "", one.site.verdict))
+        seen = site if site.via is None else replace(site, via=_seen_call(site.via, shown, documents))
+        run.sites.append(SiteView(seen, display(absolute, shown), document.place(site.span.start), document.place(site.span.end)))
+    run.sites.sort(key=_order)
     for outcome in outcomes:
         for problem in outcome.problems:
             run.warnings.append(f"{display(outcome.absolute, shown)}:{problem.position.row}: does not parse: {problem.message}")
@@ -225,6 +229,20 @@ def _seen(files: Sequence[SourceFile], sites: Sequence[Site]) -> Seen:
         place = (os.path.abspath(site.filename), site.span)
         places[place] = max(places.get(place, order[0]), site.verdict, key=order.index)
     return Seen(len(files), len({name for name, _ in places}), Counter(places.values()))
+
+
+def _seen_call(via: Caller, shown: dict[str, str], documents: Documents) -> Caller:
+    """A caller as the user knows its file and row."""
+    absolute, row = os.path.abspath(via.filename), via.row
+    with contextlib.suppress(OSError, ValueError):
+        row = documents.get(absolute).place(Position(row, 1)).row
+    return Caller(display(absolute, shown), row, via.qualname)
+
+
+def _order(one: SiteView) -> tuple[object, ...]:
+    via = one.site.via
+    caller = (via.filename, via.row, via.qualname) if via is not None else ("", 0, "")
+    return (one.path, one.start.cell or 0, one.start, one.end, one.site.path or "", caller, one.site.verdict)
 
 
 def _collect_trouble(run: Run, outcomes: Sequence[Outcome], shown: dict[str, str]) -> None:
@@ -315,7 +333,17 @@ def _diagnostic(
     fix = finding.fix
     if fix is not None:
         fix = _with_applicability(fix, finding, settings, book)
-    return Diagnostic(replace(finding, fix=fix), path, absolute, document, book.of(finding.code), statement, statement.end.row)
+    steps = tuple(_seen_from(step, absolute) for step in finding.derivation)
+    seen = replace(finding, fix=fix, derivation=steps)
+    return Diagnostic(seen, path, absolute, document, book.of(finding.code), statement, statement.end.row)
+
+
+def _seen_from(step: Step, absolute: str) -> Step:
+    """A step with the name of its file where that is another one than the finding's."""
+    if step.filename is None:
+        return step
+    there = os.path.abspath(step.filename)
+    return replace(step, filename=None if there == absolute else display(there, {}))
 
 
 def _with_applicability(fix: Fix, finding: Finding, settings: Settings, book: RuleBook) -> Fix:

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from attnlint.syntax.scope import ModuleScope
 
 
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call of a function of the linted tree, and the function that it stands in ("" in a script)."""
+
+    origin: Origin
+    qualname: str
+
+
 @dataclass(eq=False)
 class SiteRecord:
     """One softmax or fused kernel as met on one path. It goes on filling up while its weights are followed to the values."""
@@ -31,6 +39,7 @@ class SiteRecord:
     axis_origin: Origin | None = None
     call_chain: tuple[str, ...] = ()
     call_sites: tuple[Origin, ...] = ()
+    calls: tuple[Call, ...] = ()  # those that lead to the function that holds the product, the nearest one last
     standalone: bool = False  # no caller was evaluated: arguments are symbols
     hand_written: bool = False
     stable: bool = True

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from attnlint.domain import shapes
 from attnlint.domain.algebra import CONFIG, Monomial
+from attnlint.domain.record import Call as CallOf
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import (
     HANDED_ON,
@@ -645,6 +647,9 @@ class Interpreter(Statements):
             self.dims,
             call_chain=tuple(inner.qualname for inner in stack),
             call_sites=tuple(inner.call_site for inner in stack if inner.call_site is not None),
+            calls=tuple(
+                CallOf(inner.call_site, outer.qualname) for outer, inner in pairwise(stack[: index + 1]) if inner.call_site is not None
+            ),
             standalone=frame.standalone or frame.body is None,
             owner=frame.owner,
             function=frame.function,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnlint.model import Edit, Finding, Site
+from attnlint.model import Edit, Finding, Site, Step
 
 if TYPE_CHECKING:
     from attnlint.session import Diagnostic, SiteView
@@ -24,7 +24,8 @@ def site_summary(finding: Finding) -> dict[str, Any] | None:
     site = finding.site
     if site is None:
         return None
-    return {name: getattr(site, name) for name in ("query", "key", "contraction", "scale", "expected", "ratio", "qualname")}
+    named = {name: getattr(site, name) for name in ("query", "key", "contraction", "scale", "expected", "ratio", "qualname")}
+    return {**named, "evidence": list(site.evidence)}
 
 
 def finding_object(one: Diagnostic) -> dict[str, Any]:
@@ -41,7 +42,9 @@ def finding_object(one: Diagnostic) -> dict[str, Any]:
         "end_location": location(one.end),
         "severity": finding.severity,
         "site": site_summary(finding),
-        "derivation": [{"label": step.label, "text": step.text, "row": step_row(one, step.row)} for step in finding.derivation],
+        "derivation": [
+            {"label": step.label, "text": step.text, "row": step_row(one, step), "filename": step.filename} for step in finding.derivation
+        ],
         "fix": None
         if fix is None
         else {
@@ -55,8 +58,10 @@ def finding_object(one: Diagnostic) -> dict[str, Any]:
     }
 
 
-def step_row(one: Diagnostic, row: int | None) -> int | None:
-    return None if row is None else one.document.place(type(one.finding.span.start)(row, 1)).row
+def step_row(one: Diagnostic, step: Step) -> int | None:
+    if step.row is None or step.filename is not None:  # a row of another file
+        return step.row
+    return one.document.place(type(one.finding.span.start)(step.row, 1)).row
 
 
 def noqa_row(one: Diagnostic) -> int:
@@ -75,4 +80,6 @@ def site_object(one: SiteView) -> dict[str, Any]:
             name: getattr(site, name)
             for name in ("qualname", "query", "key", "contraction", "scale", "expected", "ratio", "verdict", "reason", "path")
         },
+        "via": None if site.via is None else {"filename": site.via.filename, "row": site.via.row, "qualname": site.via.qualname},
+        "evidence": list(site.evidence),
     }

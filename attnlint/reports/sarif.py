@@ -77,6 +77,16 @@ def _result(one: Diagnostic, codes: Sequence[str], seen: Counter[tuple[str, ...]
         "locations": [location],
         "partialFingerprints": {"statement/v1": fingerprint(one, seen)},
     }
+    related = [
+        {
+            "message": {"text": visible(f"{step.label}: {step.text}")},
+            "physicalLocation": {"artifactLocation": _artifact(step.filename), "region": {"startLine": step.row}},
+        }
+        for step in finding.derivation
+        if step.filename is not None and step.row is not None
+    ]
+    if related:
+        result["relatedLocations"] = related
     if finding.code in codes:
         result["ruleIndex"] = list(codes).index(finding.code)
     if finding.fix is not None:

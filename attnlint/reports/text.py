@@ -104,7 +104,9 @@ def _derivation(one: Diagnostic) -> Iterator[str]:
     lines: list[tuple[str, str, str]] = []
     for step in one.finding.derivation:
         place = ""
-        if step.row is not None:
+        if step.row is not None and step.filename is not None:
+            place = f"{visible(step.filename)} line {step.row}"
+        elif step.row is not None:
             seen = one.document.place(type(one.finding.span.start)(step.row, 1))
             place = f"line {seen.row}" if seen.cell is None else f"cell {seen.cell} line {seen.row}"
         lines.append((step.label, visible(step.text), place))
@@ -189,7 +191,10 @@ def site_lines(sites: Iterable[SiteView], style: Style, detailed: bool) -> Itera
         name = f" {visible(site.qualname)}" if site.qualname else ""
         why = f": {visible(site.reason)}" if site.reason else ""
         path = f" [{visible(site.path)}]" if site.path else ""
+        via = site.via
+        path += f", called in {visible(via.qualname or 'the script')} ({visible(via.filename)}:{via.row})" if via is not None else ""
         yield f"{style.bold(place)}:{name} {style.paint(site.verdict, colour)}{why}{path}"
         if detailed:
             facts = ("query", "key", "contraction", "scale", "expected", "ratio")
             yield "    " + ", ".join(f"{fact} {visible(str(getattr(site, fact)))}" for fact in facts if getattr(site, fact) is not None)
+        yield from (f"    {visible(told)}" for told in site.evidence)

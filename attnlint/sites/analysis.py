@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -48,6 +48,7 @@ class Analysis:
         self.interpreter = Interpreter(scope, project)
         self.sites: list[AttentionSite] = []
         self.open_calls: list[AttentionSite] = []  # calls of an attention function that stay unknown where others are settled
+        self.entries: set[int] = set()  # nodes of the methods that were entered with symbols for arguments
         self.evaluated = 0
 
     def run(self) -> list[AttentionSite]:
@@ -55,27 +56,32 @@ class Analysis:
         scope = self.scope
         texts = {statement.index: scope.words(statement.first, statement.last) for statement in scope.statements}
         definitions = [s for s in scope.statements if s.kind in ("class", "function")]
-        direct = [s for s in definitions if holds(texts[s.index]) or self._calls_imported(texts[s.index])]
+        direct = [s for s in definitions if holds(texts[s.index]) or self._imported_calls(texts[s.index])]
         done: set[int] = set()
+        met: set[int] = set()  # classes whose methods were entered for the sake of what they call
         script = [s for s in scope.statements if s.kind not in ("class", "function", "import")]
         for statement in direct:
-            self._definition(statement)
+            self._definition(statement, self._imported_calls(texts[statement.index]), caller=False)
             done.add(statement.index)
         helpers = self._silent_helpers(direct, texts)
         for _ in range(MAX_CALLER_ROUNDS):
             names, bare = self._open_names()
+            names |= _kept_under(names, script, texts)
             mentions, applies = _any_of(names), _any_of(bare | helpers)
+            words = names | bare | helpers
             helpers = set()
             callers = [
                 s
                 for s in definitions
-                if s.index not in done and (mentions(texts[s.index]) or (applies(texts[s.index]) and multiplies(texts[s.index])))
+                if (s.index not in done and (mentions(texts[s.index]) or (applies(texts[s.index]) and multiplies(texts[s.index]))))
+                or (s.kind == "class" and s.index not in met and s.index in done and mentions(texts[s.index]))
             ]
             if not callers:
                 break
             for statement in callers:
-                self._definition(statement, caller=True)
+                self._definition(statement, words)
                 done.add(statement.index)
+                met.add(statement.index)
         holders = {name for s in definitions if s.index in done for name in s.names}
         uses = _any_of(holders, r"[(.]")
         if any(may_apply(texts[s.index]) or uses(texts[s.index]) for s in script):
@@ -83,18 +89,22 @@ class Analysis:
         judged = [site for record in self.interpreter.records if (site := judge(record, self.faults)) is not None]
         self.sites = merge(judged)
         self.open_calls = _open_calls(judged, self.sites)
-        self.sites = [replace(site, siblings=tuple(self.sites)) for site in self.sites]
+        siblings: list[AttentionSite] = []  # one list for all, so that each finds itself in it; paths that no caller takes count, too
+        self.sites = [replace(site, siblings=siblings) for site in self.sites]
+        siblings += self.sites
+        siblings += [site for site in judged if site.record.standalone and site.verdict in ("correct", "intended")]
         return self.sites
 
-    def _calls_imported(self, text: str) -> bool:
-        """Whether a definition uses a name, imported from the tree, that speaks of attention."""
+    def _imported_calls(self, text: str) -> set[str]:
+        """The names that a definition uses, imported from the tree, that speak of attention."""
+        found = set()
         for name, target in self.scope.imports.items():
             spoken = CALLS.search(name) or CALLS.search(target.attribute or "")
             if not spoken or NO_ATTENTION.search(target.attribute or name):
                 continue
             if re.search(rf"\b{re.escape(name)}\b", text) and self.interpreter.project.resolve(self.scope.path, target) is not None:
-                return True
-        return False
+                found.add(name)
+        return found
 
     def _open_names(self) -> tuple[set[str], set[str]]:
         """Names of functions and classes whose sites depend on what callers pass, and of those that only apply a softmax to it."""
@@ -142,7 +152,7 @@ class Analysis:
             self.interpreter.notes.append(f"line {statement.first}: not analysed: it nests too deeply")
             return None
 
-    def _definition(self, statement: Statement, caller: bool = False) -> None:
+    def _definition(self, statement: Statement, calls: Collection[str], caller: bool = True) -> None:
         if self._unit(statement) is None:
             return
         for name in statement.names:
@@ -150,7 +160,7 @@ class Analysis:
             if isinstance(value, Function):
                 self._entry(statement.first, partial(self._function, value))
             elif isinstance(value, ClassValue) and value.scope is self.scope:
-                self._entry(statement.first, partial(self._class, value, caller))
+                self._entry(statement.first, partial(self._class, value, calls, caller))
 
     def _entry(self, row: int, evaluate: Callable[[], object]) -> None:
         """Evaluate one entry within its budget; what is left out is said, and the rest goes on."""
@@ -185,29 +195,30 @@ class Analysis:
             self._entry(_row(function), partial(interpreter.call_function, function, [], {}, None, None, standalone=True))
         interpreter.nested.clear()
 
-    def _class(self, cls: ClassValue, caller: bool = False) -> None:
+    def _class(self, cls: ClassValue, calls: Collection[str], caller: bool) -> None:
         """`__init__` first, so that `self.*` is known; then every method that may hold a site, with symbols for arguments.
 
-        Of a `caller` the methods count that its own file defines: it is met for the sake of what it calls.
+        Of a `caller`, which is met for the sake of what it `calls`, the methods count that its own file defines.
         """
         self.evaluated += 1
         interpreter = self.interpreter
         for name, node in cls.inner.items():
             inner = interpreter.make_class(node, cls.scope, cls.unit, cls.closure, f"{cls.qualname}.{name}")
-            self._class(inner, caller)
+            self._class(inner, calls, caller)
         interpreter.facts = Facts()
         instance = interpreter.instantiate(cls, [], {}, None, standalone=True)
         if not isinstance(instance, Instance):
             return
         facts = interpreter.facts
         attributes = dict(instance.attributes)
-        for function in self._methods(cls, caller):
+        for function in self._methods(cls, calls, caller):
             interpreter.facts = facts.copy()
             instance.attributes = dict(attributes)
             instance.prepared = False
             name = function.qualname.rpartition(".")[2]
             if name in FORWARD_METHODS:
                 self._build(instance, function)
+            self.entries.add(id(function.node))
             receiver = instance if function.kind != "class" else cls
             self._entry(_row(function), partial(interpreter.call_function, function, [], {}, None, receiver, standalone=True))
         self._nested()
@@ -234,7 +245,7 @@ class Analysis:
         tensor = interpreter.as_tensor(Argument(called[0], key, PARAMETER, "tensor"))
         return ShapeOf(tensor) if tensor is not None else None
 
-    def _methods(self, cls: ClassValue, caller: bool) -> list[Function]:
+    def _methods(self, cls: ClassValue, calls: Collection[str], caller: bool) -> list[Function]:
         """Methods to enter: those that call others come first, so that helpers are met with arguments bound."""
         interpreter = self.interpreter
         found: dict[str, Function] = {}
@@ -244,31 +255,34 @@ class Analysis:
         if caller:
             found = {name: function for name, function in found.items() if function.scope is self.scope}
         holding = {name for name, function in found.items() if self._holds(function)}
-        entered = holding | {name for name in FORWARD_METHODS if caller or self._leads_to(name, holding, cls, found)}
+        words = {name: set(_WORD.findall(interpreter.function_text(function))) for name, function in found.items()}
+        wanted = holding.union(calls, _attributes_of(calls, found, interpreter)) if calls else holding
+        callers = {name for name in found if name not in holding and name not in CONSTRUCTORS and _reaches(name, wanted, words)}
+        entered = holding | callers | {name for name in FORWARD_METHODS if caller or self._makes_one(name, holding, cls, found)}
         entries = [
             function
             for name, function in found.items()
             if name != "__init__" and name in entered and function.kind in ("function", "static", "class")
         ]
-        return sorted(entries, key=lambda function: function.qualname.rpartition(".")[2] not in FORWARD_METHODS)
+        if caller:
+            entries = [function for function in entries if id(function.node) not in self.entries]
 
-    def _leads_to(self, name: str, holding: set[str], cls: ClassValue, methods: dict[str, Function]) -> bool:
-        """Whether a method that holds no site itself may lead to one in its class: it names one that does, or a constructor makes one."""
+        def turn(function: Function) -> tuple[bool, bool]:
+            name = function.qualname.rpartition(".")[2]
+            return name not in FORWARD_METHODS, name not in callers
+
+        return sorted(entries, key=turn)
+
+    def _makes_one(self, name: str, holding: set[str], cls: ClassValue, methods: dict[str, Function]) -> bool:
+        """Whether a method that names none that holds a site may lead to one all the same: a constructor makes what holds it."""
         if name not in methods or name in holding or not holding:
             return True
-        for ancestor in self.interpreter.lineage(cls):
-            if isinstance(ancestor, ClassValue) and any(
-                made in ancestor.methods and self.interpreter.may_hold(ancestor.methods[made]) for made in CONSTRUCTORS
-            ):
-                return True
-        texts = {other: self.interpreter.function_text(function) for other, function in methods.items()}
-        reached = [name]
-        for one in reached:
-            words = set(_WORD.findall(texts[one]))
-            if not words.isdisjoint(holding):
-                return True
-            reached += [other for other in texts if other in words and other not in reached]
-        return False
+        return any(
+            made in ancestor.methods and self.interpreter.may_hold(ancestor.methods[made])
+            for ancestor in self.interpreter.lineage(cls)
+            if isinstance(ancestor, ClassValue)
+            for made in CONSTRUCTORS
+        )
 
     def _holds(self, function: Function) -> bool:
         """Whether a method may hold a site; of one that is inherited from another file only what applies a softmax to a product."""
@@ -302,6 +316,28 @@ class Analysis:
 
 def _row(function: Function) -> int:
     return function.rows[0] if function.rows is not None else 0
+
+
+def _reaches(name: str, wanted: Collection[str], words: dict[str, set[str]]) -> bool:
+    """Whether a method names what is wanted, or another method that does."""
+    reached = [name]
+    for one in reached:
+        if not words[one].isdisjoint(wanted):
+            return True
+        reached += [other for other in words if other in words[one] and other not in reached]
+    return False
+
+
+def _kept_under(names: set[str], script: list[Statement], texts: dict[int, str]) -> set[str]:
+    """What a file's own tables and variables are called that hold one of some functions: `KERNELS = {"eager": attend}`."""
+    mentions = _any_of(names)
+    return {name for s in script if mentions(texts[s.index]) for name in s.names} - names
+
+
+def _attributes_of(calls: Collection[str], methods: dict[str, Function], interpreter: Interpreter) -> set[str]:
+    """The attributes in which a class keeps one of some functions, not called: `self.attend = attend`."""
+    kept = re.compile(rf"self\.(\w+)\s*(?::[^=\n]+)?=[^=\n][^\n]*?\b(?:{'|'.join(map(re.escape, sorted(calls)))})\b(?!\s*\()")
+    return {name for function in methods.values() for name in kept.findall(interpreter.function_text(function))}
 
 
 def _any_of(names: set[str], behind: str = "") -> Callable[[str], bool]:
@@ -357,7 +393,7 @@ def _of_argument(tensor: Tensor) -> bool:
 
 
 def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
-    """One site a place and path: what callers prove stands over what a function alone leaves open."""
+    """One site a place, path and caller: what is proved for a caller stands over what a function alone leaves open."""
     groups: dict[tuple[int, int], list[AttentionSite]] = {}
     for site in sites:
         applied = site.record.softmax
@@ -370,36 +406,45 @@ def merge(sites: Iterable[AttentionSite]) -> list[AttentionSite]:
         if not product and softmax in followed and all(site.record.standalone and site.verdict == "unknown" for site in found):
             continue  # what is an argument here is a product at callers
         group = [site for site in found if site.verdict != "faulty" or not _refuted(site, found)]
-        group = [replace(site, others=tuple(other for other in group if other is not site)) for site in group]
-        alone = [site for site in group if site.record.standalone]
-        called = [site for site in group if not site.record.standalone]
-        decided = [site for site in called if site.verdict != "unknown"]
-        if not called:
-            kept += _distinct(alone)
-            continue
-        alone_decided = [site for site in alone if site.verdict != "unknown" and not (decided and left_to_callers(site))]
-        if not alone_decided:
-            kept += _distinct(decided or called or alone)
-            continue
-        settled = [site for site in decided if not left_to_callers(site)]
-        if (
-            any(site.verdict == "faulty" for site in alone_decided)
-            and settled
-            and all(site.verdict in ("correct", "intended") for site in settled)
-        ):
-            kept += _distinct([*decided, *(site for site in alone_decided if _by_default(site))])
-            continue
-        kept += _distinct(
-            [
-                *alone_decided,
-                *(
-                    site
-                    for site in decided
-                    if site.verdict in ("faulty", "correct") and all(other.verdict != site.verdict for other in alone_decided)
-                ),
-            ]
-        )
+        kept += _of_place([replace(site, others=tuple(other for other in group if other is not site)) for site in group])
     return kept
+
+
+def _of_place(group: list[AttentionSite]) -> list[AttentionSite]:
+    """The sites of one place: one set of paths for each caller that is seen, else what the function alone shows."""
+    alone = [site for site in group if site.record.standalone]
+    callers: dict[int, list[AttentionSite]] = {}
+    for site in group:
+        if not site.record.standalone:
+            callers.setdefault(id(site.via.origin.node) if site.via is not None else 0, []).append(site)
+    if not callers:
+        return _distinct(alone)
+    proved = any(site.verdict != "unknown" for sites in callers.values() for site in sites)
+    by_itself = [site for site in alone if site.verdict != "unknown" and not (proved and left_to_callers(site))]
+    if not proved:
+        return _distinct(by_itself) or _distinct([site for sites in callers.values() for site in sites])
+    kept: list[AttentionSite] = [site for site in by_itself if _by_default(site)]
+    for sites in callers.values():
+        settled = _distinct([_as_alone(site, by_itself) for site in sites if site.verdict != "unknown"])
+        # a call of what is called attention is listed where it stands
+        kept += settled or [replace(site, via=sites[0].via) for site in by_itself] or [one for one in sites if one.record.called_at is None]
+    return _distinct(kept)
+
+
+def _as_alone(site: AttentionSite, by_itself: Iterable[AttentionSite]) -> AttentionSite:
+    """What is found of a function alone, where a caller's site says the same of the same path: in the function's own words."""
+    conditions = _conditions(site)
+    same = next((one for one in by_itself if one.verdict == site.verdict and _conditions(one) <= conditions), None)
+    return site if same is None else replace(same, via=site.via)
+
+
+def _by_default(site: AttentionSite) -> bool:
+    """A fault where no scale is given, made of the summed width alone (`if scale is None: scale = 1 / d`): no caller mends it."""
+    if site.verdict != "faulty" or site.record.function is None:
+        return False
+    unset = {f"{parameter.name.value} is None" for parameter in site.record.function.node.params.params}
+    given_none = any(truth and condition_text(text) in unset for text, truth in site.record.path)
+    return given_none and of_width_alone(site)
 
 
 def _open_calls(judged: Iterable[AttentionSite], kept: Iterable[AttentionSite]) -> list[AttentionSite]:
@@ -416,7 +461,9 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
     """Whether nearer callers, who leave nothing open, prove the place right under conditions that hold on the path of the fault."""
     chain = fault.record.call_chain
     conditions = _conditions(fault)
-    if fault.kind == "wrong-dim-scale" and any(site.verdict == "correct" and _factors(site) == _factors(fault) for site in group):
+    if fault.kind == "wrong-dim-scale" and any(
+        site.verdict == "correct" and _factors(site) == _factors(fault) and _is_same_call(site, fault) for site in group
+    ):
         return True  # one expression is right for a width that is seen on some paths: on the others a shape was lost
     if fault.kind == "missing-scale" and any(site.because is Because.BILINEAR for site in group):
         return True  # one product for keys that are projected and keys that are not: it was written for both
@@ -430,6 +477,12 @@ def _refuted(fault: AttentionSite, group: list[AttentionSite]) -> bool:
     )
 
 
+def _is_same_call(a: AttentionSite, b: AttentionSite) -> bool:
+    """Whether two sites are met in the same way: alone, or through the same calls."""
+    calls = zip(a.record.calls, b.record.calls, strict=False)
+    return len(a.record.calls) == len(b.record.calls) and all(one.origin.node is other.origin.node for one, other in calls)
+
+
 def _factors(site: AttentionSite) -> list[tuple[int, ...]]:
     """Where the factors of a site are applied and made."""
     factors = [placed.factor for placed in site.factors]
@@ -439,15 +492,6 @@ def _factors(site: AttentionSite) -> list[tuple[int, ...]]:
 
 def _conditions(site: AttentionSite) -> set[tuple[str, bool]]:
     return {(condition_text(text), truth) for text, truth in site.record.path}
-
-
-def _by_default(site: AttentionSite) -> bool:
-    """A fault where no scale is given, made of the summed width alone (`if scale is None: scale = 1 / d`): no caller mends it."""
-    if site.verdict != "faulty" or site.record.function is None:
-        return False
-    unset = {f"{parameter.name.value} is None" for parameter in site.record.function.node.params.params}
-    given_none = any(truth and condition_text(text) in unset for text, truth in site.record.path)
-    return given_none and of_width_alone(site)
 
 
 def _distinct(sites: list[AttentionSite]) -> list[AttentionSite]:
@@ -462,6 +506,7 @@ def _distinct(sites: list[AttentionSite]) -> list[AttentionSite]:
             site.kind,
             str(site.ratio) if site.verdict != "unknown" else site.reason,
             id(culprit.node) if culprit is not None else 0,
+            id(site.via.origin.node) if site.via is not None else 0,
         )
         if key not in seen:
             seen[key] = site

@@ -62,14 +62,15 @@ def steps(site: AttentionSite) -> tuple[Step, ...]:
     if site.product is None or site.query is None or site.key is None:
         return ()
     found = [
-        Step("query", chain(site.query) or name_of(site.query) or "?", _first_row(site.query)),
-        Step("key", chain(site.key) or name_of(site.key) or "?", _first_row(site.key)),
-        Step("product", f"{_product_text(site)} sums over {_summed(site)}{contraction_words(site)}", row_of(site.product.origin)),
+        _step("query", chain(site.query) or name_of(site.query) or "?", _first(site.query)),
+        _step("key", chain(site.key) or name_of(site.key) or "?", _first(site.key)),
+        _step("product", f"{_product_text(site)} sums over {_summed(site)}{contraction_words(site)}", site.product.origin),
     ]
     for placed in site.factors:
         if not placed.factor.value.is_one:
-            found.append(Step("factor", factor_text(site, placed), row_of(placed.factor.application)))
+            found.append(_step("factor", factor_text(site, placed), placed.factor.application))
     found += _beside(site)
+    found += [Step("by name", told) for told in site.evidence]
     found.append(Step("net scale", f"{text(site, site.scale)}, expected {text(site, site.expected)}{consequence(site)}"))
     return tuple(found)
 
@@ -96,11 +97,11 @@ def _summed(site: AttentionSite) -> str:
 def _beside(site: AttentionSite) -> list[Step]:
     """What got the scale that should not have."""
     if site.kind == "scale-after-softmax" and site.culprit is not None:
-        return [Step("factor", factor_text(site, site.culprit), row_of(site.culprit.factor.application))]
+        return [_step("factor", factor_text(site, site.culprit), site.culprit.factor.application)]
     if site.term is not None:
         scale = next((scale for term, scale in site.terms if term is site.term), None)
-        row = row_of(site.term.history[-1]) if site.term.history else None
-        return [Step("bias", f"{bias_name(site)} gets the scale too: {text(site, scale)}", row)]
+        made = site.term.history[-1] if site.term.history else None
+        return [_step("bias", f"{bias_name(site)} gets the scale too: {text(site, scale)}", made)]
     return []
 
 
@@ -112,9 +113,13 @@ def bias_name(site: AttentionSite) -> str:
     return term.name or short(code(term.history[-1]) if term.history else "the bias")
 
 
-def _first_row(tensor: Tensor) -> int | None:
+def _step(label: str, words: str, origin: Origin | None) -> Step:
+    return Step(label, words, row_of(origin), origin.unit.scope.path if origin is not None else None)
+
+
+def _first(tensor: Tensor) -> Origin | None:
     history = operand_of(tensor).main.history
-    return row_of(history[-1]) if history else None
+    return history[-1] if history else None
 
 
 def factor_text(site: AttentionSite, placed: PlacedFactor) -> str:

@@ -90,6 +90,7 @@ def _measured(record: SiteRecord, carrier: Tensor, product: Product) -> Attentio
         factors=tuple(placed),
         path=path_text(record),
         carrier=carrier,
+        via=record.calls[-1] if record.calls and not record.standalone else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attnlint.domain.algebra import Monomial
@@ -39,7 +39,7 @@ def least(site: AttentionSite) -> bool:
     return any(tensor.notes & ASSUMED for tensor in (site.query, site.key, site.record.value) if tensor is not None)
 
 
-def two_way(site: AttentionSite, siblings: tuple[AttentionSite, ...]) -> bool:
+def two_way(site: AttentionSite, siblings: Sequence[AttentionSite]) -> bool:
     """Whether the same logits are normalised over another axis as well, for the other direction."""
     axis, product = site.record.axis, site.product
     if axis is None or product is None or product.origin is None:

@@ -22,9 +22,10 @@ FOLLOWED: tuple[Form, ...] = ("width", "symbols")  # a ratio of sizes that is pr
 def form_of(site: AttentionSite) -> Form:
     """Of what the ratio is made."""
     assert site.ratio is not None and site.scale is not None
-    if head_count_under_root(site) is not None or another_power_of_head_size(site) is not None:
-        return "named"
     opaque = opaque_symbols(site)
+    by_shape = not opaque and not configured_symbols(site) and not lost_reasons(site) and conclusive(site)
+    if (head_count_under_root(site) is not None and not by_shape) or another_power_of_head_size(site) is not None:
+        return "named"
     if opaque:
         whole = not lost_reasons(site) and not site.scale.is_one and of_width_alone(site)
         return "width" if whole else "opaque"  # whatever that width is, this power of it is another one
@@ -127,10 +128,12 @@ def fault_by_head_size(site: AttentionSite, kind: str) -> Verdict | None:
     if found is None or found[0] != kind:
         return None
     size = found[1]
-    told = tuple(
-        f"`{symbol.name}` {'counts heads' if counts_heads(symbol.name) else 'is of a head'}, by its name" for symbol in size.symbols
-    )
+    told = tuple(f"`{one.name}` {_meaning(one)}, by its name" for one in size.symbols)
     return fault(site, kind, factor_with(site, set(size.symbols)), contraction=size, evidence=told)
+
+
+def _meaning(symbol: Symbol) -> str:
+    return "counts heads" if counts_heads(symbol.name) else "is the size of a head"
 
 
 # --- factors

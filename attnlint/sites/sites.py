@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -13,7 +13,7 @@ from attnlint.domain.algebra import AXIS, Facts, Monomial
 from attnlint.sites.operands import Operand, operand_of
 
 if TYPE_CHECKING:
-    from attnlint.domain.record import SiteRecord
+    from attnlint.domain.record import Call, SiteRecord
     from attnlint.domain.values import Factor, Product, Tensor
 
 HALF = Fraction(1, 2)
@@ -103,7 +103,8 @@ class AttentionSite:
     terms: tuple[tuple[Tensor, Monomial], ...] = ()  # additive terms with the scale each got
     term: Tensor | None = None  # the bias that is scaled along, where that is the fault
     evidence: tuple[str, ...] = ()  # what the verdict takes by name
-    siblings: tuple[AttentionSite, ...] = ()  # every judged site of the file
+    via: Call | None = None  # the call that the site is judged for, where its function has callers
+    siblings: Sequence[AttentionSite] = ()  # every judged site of the file
     others: tuple[AttentionSite, ...] = ()  # the same place as met on other paths and from other callers
 
     def judged(self, verdict: Verdict) -> AttentionSite:

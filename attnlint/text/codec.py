@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attnlint.model import Edit, Finding, Fix, LintResult, Position, Site, Span, Step
+from attnlint.model import Caller, Edit, Finding, Fix, LintResult, Position, Site, Span, Step
 from attnlint.text.source import Problem
 
 
@@ -57,11 +57,14 @@ def _read_span(value: Any) -> Span:
 
 
 def _steps(steps: tuple[Step, ...]) -> list[list[Any]]:
-    return [[step.label, step.text, step.row] for step in steps]
+    return [[step.label, step.text, step.row, step.filename] for step in steps]
 
 
 def _read_steps(value: Any) -> tuple[Step, ...]:
-    return tuple(Step(_text(label), _text(text), None if row is None else _number(row)) for label, text, row in value)
+    return tuple(
+        Step(_text(label), _text(text), None if row is None else _number(row), None if filename is None else _text(filename))
+        for label, text, row, filename in value
+    )
 
 
 SITE_TEXTS = ("query", "key", "contraction", "scale", "expected", "ratio", "reason", "path")
@@ -69,11 +72,12 @@ SITE_TEXTS = ("query", "key", "contraction", "scale", "expected", "ratio", "reas
 
 def _site(site: Site) -> list[Any]:
     texts = [getattr(site, name) for name in SITE_TEXTS]
-    return [site.filename, _span(site.span), site.qualname, site.verdict, texts, site.cell, _steps(site.derivation)]
+    via = None if site.via is None else [site.via.filename, site.via.row, site.via.qualname]
+    return [site.filename, _span(site.span), site.qualname, site.verdict, texts, site.cell, _steps(site.derivation), via, [*site.evidence]]
 
 
 def _read_site(value: Any) -> Site:
-    filename, span, qualname, verdict, texts, cell, derivation = value
+    filename, span, qualname, verdict, texts, cell, derivation, via, evidence = value
     if len(texts) != len(SITE_TEXTS):
         raise Malformed("site")
     named = {name: None if text is None else _text(text) for name, text in zip(SITE_TEXTS, texts, strict=True)}
@@ -84,8 +88,15 @@ def _read_site(value: Any) -> Site:
         verdict=_text(verdict),
         cell=None if cell is None else _number(cell),
         derivation=_read_steps(derivation),
+        via=None if via is None else _read_caller(via),
+        evidence=tuple(map(_text, evidence)),
         **named,
     )
+
+
+def _read_caller(value: Any) -> Caller:
+    filename, row, qualname = value
+    return Caller(_text(filename), _number(row), _text(qualname))
 
 
 def _finding(one: Finding) -> list[Any]:

@@ -33,7 +33,7 @@ def test_json_holds_every_field_of_the_contract(attnlint, tmp_path):
     assert finding["location"] == {"row": ROW, "column": COLUMN + 1}
     assert finding["end_location"] == {"row": ROW, "column": COLUMN + 1 + len(EXPRESSION)}
     assert finding["severity"] == "error"
-    assert set(finding["site"]) == {"query", "key", "contraction", "scale", "expected", "ratio", "qualname"}
+    assert set(finding["site"]) == {"query", "key", "contraction", "scale", "expected", "ratio", "qualname", "evidence"}
     assert finding["site"]["qualname"] == "SelfAttention.forward"
     assert finding["confirmation"] is None
     assert finding["noqa_row"] == ROW
@@ -284,6 +284,8 @@ def test_sites_lists_every_verdict(attnlint, tmp_path):
         "verdict",
         "reason",
         "path",
+        "via",
+        "evidence",
     ]
     assert list(result.json[0]) == keys
     assert result.json[1]["ratio"] == "1"
