@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from attnlint.config import ConfigError
 from attnlint.discover import reason
 from attnlint.model import LintResult
 from attnlint.text.files import read
 from attnlint.text.source import TOO_DEEP, Document, Problem, PythonDocument, load, syntax_problem
+from attnlint.timelimit import OutOfTime, within
 
 if TYPE_CHECKING:
     from attnlint.rule import Rule
@@ -32,10 +34,19 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What one file is granted: steps of evaluation, and seconds of computing (0: as many as it takes)."""
+
+    steps: int = 300_000
+    seconds: float = 60
+
+
 class Engine:
     """The engine of a process with its project and rules, loaded when first needed."""
 
-    def __init__(self, roots: Sequence[str], plugins: Sequence[str] = ()) -> None:
+    def __init__(self, roots: Sequence[str], plugins: Sequence[str] = (), limits: Limits = Limits()) -> None:
+        self.limits = limits
         self._roots = list(roots)
         self._plugins = tuple(plugins)
         self._project: Project | None = None
@@ -55,9 +66,13 @@ class Engine:
         if self._project is None:
             from attnlint.syntax.project import Project
 
-            self._project = Project(self._roots)
+            self._project = Project(self._roots, self.limits.steps)
             self.load()
         return lint_text(text, absolute, self._project, self._rules)
+
+    def forget(self) -> None:
+        """Drops what was read of the tree: an analysis was broken off somewhere in the middle."""
+        self._project = None
 
 
 def analyse_file(absolute: str, interpret: bool, engine: Engine) -> Outcome:
@@ -70,7 +85,17 @@ def analyse_file(absolute: str, interpret: bool, engine: Engine) -> Outcome:
 
 
 def analyse(data: bytes, absolute: str, interpret: bool, engine: Engine) -> Outcome:
-    """Checks that a file parses, and interprets it where it may hold an attention site."""
+    """Checks that a file parses, and interprets it where it may hold an attention site, within its limits."""
+    limit = engine.limits.seconds
+    try:
+        return within(limit, lambda: _analyse(data, absolute, interpret, engine))
+    except OutOfTime:
+        engine.forget()
+        more = "`--max-seconds` grants more"
+        return Outcome(absolute, error=f"not analysed: it takes more than {limit:g} seconds of computing ({more})")
+
+
+def _analyse(data: bytes, absolute: str, interpret: bool, engine: Engine) -> Outcome:
     seconds: dict[str, float] = {}
     started = time.perf_counter()
     try:
@@ -104,5 +129,7 @@ def _interpret(document: Document, absolute: str, engine: Engine) -> tuple[LintR
         return NOTHING, [f"not analysed: {TOO_DEEP}"], None
     except SyntaxError as error:
         return NOTHING, [f"not analysed: the engine cannot parse it ({error.msg})"], None
+    except ConfigError:
+        raise
     except Exception as error:  # one file's trouble must not take the others along
         return NOTHING, [], f"internal error: {type(error).__name__}: {error}; please report it with this file"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnlint import screen
 from attnlint._version import __version__
-from attnlint.text.atomic import replace_file
+from attnlint.text.atomic import replace_file, sweep
 from attnlint.text.files import read
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def digest(data: bytes) -> str:
 class Cache:
     """Outcomes by file. `salt` is what all of them rest on: version, interpreter, the engine's own files and the plug-ins."""
 
-    def __init__(self, folder: str, roots: Sequence[str], plugins: Sequence[str]) -> None:
+    def __init__(self, folder: str, roots: Sequence[str], plugins: Sequence[str], max_steps: int = 0) -> None:
         self._folder = folder
         self._salt = _salt(plugins)
-        self._roots = digest("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
+        self._roots = digest("\0".join([*roots, str(max_steps)]).encode("utf-8", "surrogateescape"))[:16]
         self._path = os.path.join(folder, f"{self._salt[:24]}.json")
         self._files: dict[str, Any] = {}
         self._plain: set[str] = set()
@@ -176,6 +176,7 @@ class Cache:
             prepare(self._folder)
             replace_file(self._path, json.dumps(document, separators=(",", ":")).encode("utf-8"), follow=False)
             _drop_old(self._folder, self._path)
+            sweep(entry.path for entry in os.scandir(self._folder) if entry.name.startswith(".attnlint-"))
 
 
 class Tree:

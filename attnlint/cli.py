@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from attnlint._version import __version__
 
+SITE_FORMATS = ("full", "concise", "json", "json-lines")
 COMMANDS = ("check", "sites", "rules", "rule", "config", "confirm", "explain", "server", "clean", "generate-shell-completion")
 
 
@@ -32,6 +33,12 @@ def _dispatch(arguments: list[str]) -> int:
         build_parser().print_help()
         return 2
     if arguments[0] not in COMMANDS and arguments[0] not in ("-h", "--help", "--version", "-V", "help"):
+        word = arguments[0]
+        is_word = word.replace("-", "").isalpha() and not word.startswith("-")
+        if is_word and not os.path.lexists(word) and (meant := _suggested(word, COMMANDS)):
+            from attnlint.config import ConfigError
+
+            raise ConfigError(f"{word}: no such file, folder or command{meant}")
         arguments = ["check", *arguments]
     if arguments[0] == "help":
         arguments = [*arguments[1:2], "--help"]
@@ -56,9 +63,37 @@ def _hand_over(command: str, arguments: list[str]) -> int:
     return int(entry(arguments) or 0)
 
 
-def build_parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser that says which option may be meant by one that it does not know."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            word = next((one for one in unknown.split() if one.startswith("-")), "")
+            message += _suggested(word.partition("=")[0], _option_strings(self))
+        super().error(message)
+
+
+def _option_strings(parser: argparse.ArgumentParser) -> list[str]:
+    """The options of a parser and of its commands."""
+    found: list[str] = []
+    for action in parser._actions:
+        found += action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            found += [one for inner in action.choices.values() for one in _option_strings(inner)]
+    return found
+
+
+def _suggested(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, 1)
+    return f"; did you mean `{close[0]}`?" if close else ""
+
+
+def build_parser() -> Parser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="attnlint",
         description="Proves with which scale softmax sees q·k, reports where that is not 1/√d_k, and repairs it.",
         epilog="`attnlint PATH…` is `attnlint check PATH…`. Exit status: 0 nothing found, 1 something found, 2 the work could not be done.",
@@ -87,14 +122,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def server_parser() -> argparse.ArgumentParser:
+def server_parser() -> Parser:
     """The parser of `attnlint server`, here so that it can be asked without pygls."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="attnlint server", description="Speaks the language server protocol on standard input and output.", allow_abbrev=False
     )
     parser.add_argument("--stdio", action="store_true", help="what it does anyway; some editors say so")
     parser.add_argument("--config", action="append", metavar="FILE", help="configuration file, or a setting such as 'preview = true'")
     parser.add_argument("--isolated", action="store_true", help="read no configuration file")
+    _add_allowed(parser)
     return parser
 
 
@@ -148,7 +184,7 @@ def _add_sites(commands: Any) -> None:
     sites.set_defaults(run=_late("sites"))
     sites.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; `-` reads standard input (default: the current folder)")
     output = sites.add_argument_group("output")
-    _add_output(output)
+    _add_output(output, SITE_FORMATS)
     _flag(output, "statistics", "print how many sites have which verdict, and why")
     _add_files(sites.add_argument_group("files"))
     _add_work(sites.add_argument_group("work"))
@@ -189,10 +225,10 @@ def _flag(group: Any, name: str, text: str) -> None:
     group.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None, help=text)
 
 
-def _add_output(group: Any) -> None:
+def _add_output(group: Any, formats: Sequence[str] = ()) -> None:
     from attnlint.config import OUTPUT_FORMATS
 
-    group.add_argument("--output-format", choices=OUTPUT_FORMATS, help="how findings are printed")
+    group.add_argument("--output-format", choices=formats or OUTPUT_FORMATS, help="how findings are printed")
     group.add_argument("-o", "--output-file", metavar="FILE", help="write there instead of to standard output")
     group.add_argument("-q", "--quiet", action="store_true", default=None, help="print findings only")
     group.add_argument(
@@ -212,7 +248,19 @@ def _add_files(group: Any) -> None:
     group.add_argument("--stdin-filename", metavar="PATH", help="the name of what standard input holds")
 
 
+def _add_allowed(group: Any) -> None:
+    group.add_argument(
+        "--allow-plugins",
+        action="store_true",
+        default=None,
+        help="load the modules that the setting `plugins` of this folder's configuration names: they are code, and run",
+    )
+
+
 def _add_work(group: Any) -> None:
+    _add_allowed(group)
+    group.add_argument("--max-steps", type=_count, metavar="N", help="steps of evaluation that one file is granted")
+    group.add_argument("--max-seconds", type=_count, metavar="N", help="seconds of computing that one file is granted (0: no limit)")
     group.add_argument("--config", action="append", metavar="FILE", help="configuration file, or a setting such as 'preview = true'")
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
     group.add_argument("-n", "--no-cache", action="store_true", default=None, help="neither read nor write the cache")
@@ -228,19 +276,13 @@ def _count(text: str) -> int:
 
 def overrides(options: argparse.Namespace) -> dict[str, Any]:
     """What the command line says of settings, by their names; what it does not say is left out."""
-    from attnlint.config import BY_NAME, ConfigError, parse_inline, split_codes
+    from attnlint.config import BY_NAME, parse_inline, split_codes
 
     said: dict[str, Any] = {}
     for text in getattr(options, "config", None) or ():
         if _is_inline(text):
             said.update(parse_inline(text))
-    if (from_environment := os.environ.get("ATTNLINT_OUTPUT_FORMAT")) and hasattr(options, "paths"):
-        option = BY_NAME["output-format"]
-        if from_environment not in option.choices:
-            raise ConfigError(
-                f"environment variable ATTNLINT_OUTPUT_FORMAT: {from_environment!r} must be one of {', '.join(option.choices)}"
-            )
-        said["output-format"] = from_environment
+    said.update(_from_environment(options))
     for option in BY_NAME.values():
         value = getattr(options, option.attribute, None)
         if value is None or option.file_only:
@@ -251,6 +293,24 @@ def overrides(options: argparse.Namespace) -> dict[str, Any]:
             said[option.name] = _table(split_codes(value))
         else:
             said[option.name] = value
+    return said
+
+
+def _from_environment(options: argparse.Namespace) -> dict[str, Any]:
+    """What environment variables say of settings."""
+    from attnlint.config import OPTIONS, ConfigError
+
+    said: dict[str, Any] = {}
+    for option in OPTIONS:
+        text = os.environ.get(option.variable) if option.variable else None
+        if not text or (option.kind != "flag" and not hasattr(options, "paths")):
+            continue
+        if option.kind == "flag":
+            said[option.name] = text.lower() not in ("0", "false", "no")
+        elif option.choices and text not in option.choices:
+            raise ConfigError(f"environment variable {option.variable}: {text!r} must be one of {', '.join(option.choices)}")
+        else:
+            said[option.name] = text
     return said
 
 

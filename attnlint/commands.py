@@ -34,6 +34,11 @@ def check(options: argparse.Namespace) -> int:
     resolver = _resolver(options)
     settings = resolver.run
     session.check_selection(settings)
+    if options.add_ignore and _is_path(options.add_ignore):
+        raise ConfigError(
+            f"--add-ignore {options.add_ignore}: this is a path, and what follows the option is taken for the reason; "
+            f'put it before the option, or write --add-ignore "why" {options.add_ignore}'
+        )
     if options.update_baseline and not settings.baseline:
         raise ConfigError("--update-baseline needs --baseline FILE (or the setting `baseline`) to know where to write")
     if options.prune_baseline and not settings.baseline:
@@ -43,6 +48,10 @@ def check(options: argparse.Namespace) -> int:
     status = _act(options, settings, work, run)
     work.save_cache()
     return 0 if status == 1 and settings.exit_zero else status
+
+
+def _is_path(reason: str) -> bool:
+    return os.path.lexists(reason) or reason.endswith((".py", ".pyi", ".ipynb", os.sep))
 
 
 def _act(options: argparse.Namespace, settings: Settings, work: Work, run: Run) -> int:
@@ -269,6 +278,8 @@ class Work:
         self.documents = session.Documents()
         self.seconds: dict[str, float] = {}
         self.cache: Cache | None = None
+        if withheld := resolver.run.withheld:
+            self.found.warnings.append(f"{resolver.run.source}: `plugins` not loaded: {', '.join(withheld)}; --allow-plugins loads them")
         self.is_stdin = STDIN in paths
         if self.is_stdin:
             if len(paths) > 1:
@@ -279,7 +290,13 @@ class Work:
 
     def _from_paths(self, paths: Sequence[str]) -> None:
         with timed(self.seconds, "find files"):
+            warned = self.found.warnings
             self.found = discover(paths, self.resolver)
+            self.found.warnings[:0] = warned
+        if self.found.left_over:
+            from attnlint.text.atomic import sweep
+
+            sweep(self.found.left_over)
         self.files = self.found.files
         if not self.files and not self.found.errors:
             self.found.warnings.append(f"no Python files found under {', '.join(paths)}")
@@ -316,7 +333,7 @@ class Work:
             from attnlint import cache
 
             folder = settings.cache_dir or os.path.join(settings.root, cache.FOLDER)
-            self.cache = cache.Cache(folder, self.roots, settings.plugins)
+            self.cache = cache.Cache(folder, self.roots, settings.plugins, settings.max_steps)
             self.book.cache = self.cache
         return self.cache
 
@@ -347,10 +364,10 @@ class Work:
         return outcome, {absolute} if screen.mentions_suppression(data) else set()
 
     def _engine(self) -> Engine:
-        from attnlint.analysis import Engine
+        from attnlint.analysis import Engine, Limits
 
         settings = self.resolver.run
-        return Engine(self.roots, settings.plugins)
+        return Engine(self.roots, settings.plugins, Limits(settings.max_steps, settings.max_seconds))
 
     def check(self) -> Run:
         """The findings, selected and without what is suppressed."""
@@ -394,7 +411,7 @@ def _complain(run: Run, found: Discovery, settings: Settings) -> None:
 
 def rules(options: argparse.Namespace) -> int:
     """`attnlint rules`."""
-    known = _known_rules()
+    known = _known_rules(options)
     if options.output_format == "json":
         print(json.dumps([_rule_object(one) for one in known], indent=2))
         return 0
@@ -407,18 +424,18 @@ def rules(options: argparse.Namespace) -> int:
     return 0
 
 
-def _known_rules() -> tuple[RuleMeta, ...]:
+def _known_rules(options: argparse.Namespace) -> tuple[RuleMeta, ...]:
     """All rules, those of the current folder's plug-ins too."""
     from attnlint import registry
 
-    return registry.rules(tuple(Resolver({}, None, False).for_directory(os.getcwd()).plugins))
+    return registry.rules(tuple(Resolver(overrides(options)).for_directory(os.getcwd()).plugins))
 
 
 def rule(options: argparse.Namespace) -> int:
     """`attnlint rule`."""
     from attnlint import registry
 
-    known = _known_rules()
+    known = _known_rules(options)
     if options.all:
         chosen = list(known)
     elif options.rule:
@@ -459,6 +476,7 @@ def _rule_text(one: RuleMeta) -> str:
 def config(options: argparse.Namespace) -> int:
     """`attnlint config`."""
     from attnlint.config import as_json, json_schema
+    from attnlint.reports.escape import json_text, visible
 
     if options.schema:
         print(json.dumps(json_schema(), indent=2))
@@ -469,9 +487,9 @@ def config(options: argparse.Namespace) -> int:
     settings = _resolver(options).for_directory(path if os.path.isdir(path) else os.path.dirname(path))
     values = as_json(settings)
     if options.form == "json":
-        print(json.dumps({"source": settings.source, "settings": values}, indent=2))
+        print(json_text({"source": settings.source, "settings": values}, 2))
         return 0
-    print(f"# from {settings.source or 'defaults'}")
+    print(f"# from {visible(settings.source or 'defaults')}")
     for name, value in values.items():
         if value is not None:
             print(f"{name} = {_toml(value)}")
@@ -483,7 +501,9 @@ def _toml(value: object) -> str:
         return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }" if value else "{}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    from attnlint.reports.escape import json_text
+
+    return json_text(value)
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -496,11 +516,12 @@ def explain(options: argparse.Namespace) -> int:
 def clean(options: argparse.Namespace) -> int:
     """`attnlint clean`."""
     from attnlint import cache
+    from attnlint.reports.escape import visible
 
     folders = [options.cache_dir] if options.cache_dir else cache.find(options.paths or ["."])
     for folder in folders:
         if cache.remove(folder):
-            print(f"removed {folder}")
+            print(f"removed {visible(folder)}")
     return 0
 
 

@@ -39,6 +39,7 @@ DEFAULT_EXCLUDE = (
     "__pycache__",
     "__pypackages__",
     "_build",
+    "build",
     "buck-out",
     "dist",
     "node_modules",
@@ -62,6 +63,9 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     file_only: bool = False  # cannot be given on the command line
+    variable: str = ""  # the environment variable that gives it, too
+    user_only: bool = False  # comes from the command line and the environment alone: a linted tree may not choose it
+    is_written: bool = False  # names what is written to: in a file, only what lies in the file's own folder
 
     @property
     def attribute(self) -> str:
@@ -84,15 +88,36 @@ OPTIONS = (
     Option("unsafe-fixes", "flag", False, "Also apply fixes that change what a trained checkpoint computes."),
     Option("extend-safe-fixes", "list", (), "Rules whose fixes count as safe.", file_only=True),
     Option("extend-unsafe-fixes", "list", (), "Rules whose fixes count as unsafe.", file_only=True),
-    Option("output-format", "choice", "full", "How findings are printed.", OUTPUT_FORMATS),
-    Option("output-file", "path", None, "File to write the findings to instead of standard output."),
+    Option("output-format", "choice", "full", "How findings are printed.", OUTPUT_FORMATS, variable="ATTNLINT_OUTPUT_FORMAT"),
+    Option(
+        "output-file",
+        "path",
+        None,
+        "File to write the findings to instead of standard output.",
+        variable="ATTNLINT_OUTPUT_FILE",
+        user_only=True,
+    ),
     Option("statistics", "flag", False, "Print the number of findings of each rule instead of the findings."),
     Option("exit-zero", "flag", False, "Exit with status 0 even where something was found."),
     Option("exit-non-zero-on-fix", "flag", False, "Exit with status 1 where something was fixed, even if nothing is left."),
-    Option("baseline", "path", None, "File of known findings that are not reported."),
+    Option("baseline", "path", None, "File of known findings that are not reported.", is_written=True),
     Option("no-cache", "flag", False, "Neither read nor write the cache."),
-    Option("cache-dir", "path", None, "Folder of the cache; `.attnlint_cache` beside the configuration file or in the current folder."),
+    Option(
+        "cache-dir",
+        "path",
+        None,
+        "Folder of the cache; `.attnlint_cache` beside the configuration file or in the current folder.",
+        is_written=True,
+    ),
     Option("jobs", "number", 0, "Processes to use; 0 takes what the machine has where the job is large enough."),
+    Option("max-steps", "number", 300_000, "Steps of evaluation that one file is granted; a definition gets a tenth of them."),
+    Option(
+        "max-seconds",
+        "number",
+        60,
+        "Seconds of computing that one file is granted; what takes longer is not analysed (status 2); 0 sets no limit.",
+        user_only=True,
+    ),
     Option("exclude", "list", DEFAULT_EXCLUDE, "Files and folders that are passed over, as glob patterns."),
     Option("extend-exclude", "list", (), "Files and folders that are passed over besides those excluded."),
     Option("extend-include", "list", (), 'Files to look at besides *.py, *.pyi and *.ipynb, as glob patterns such as "*.md".'),
@@ -106,8 +131,17 @@ OPTIONS = (
         "plugins",
         "list",
         (),
-        "Modules of further rules; honoured in the configuration of the current folder or --config only.",
+        "Modules of further rules. They are code, and run: those that the configuration of the current folder names are loaded with "
+        "`--allow-plugins` only, those of a file given with `--config` always, those of any other configuration never.",
         file_only=True,
+    ),
+    Option(
+        "allow-plugins",
+        "flag",
+        False,
+        "Load the modules that the setting `plugins` of the current folder's configuration names.",
+        variable="ATTNLINT_ALLOW_PLUGINS",
+        user_only=True,
     ),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
@@ -122,6 +156,7 @@ class Settings:
     values: Mapping[str, Any]
     root: str
     source: str | None = None
+    withheld: tuple[str, ...] = ()  # plug-ins that the file names and that nobody has allowed
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -170,7 +205,8 @@ class Resolver:
     """Finds the settings of a file: command line over the nearest configuration file over the defaults.
 
     `overrides` are what the command line says; `config` is a file that replaces all others; `isolated` reads none. `run` holds for
-    what is settled once a run, plug-ins among it: those that a linted tree names for itself are never loaded.
+    what is settled once a run, plug-ins among it: those that a linted tree names for itself are never loaded, and those of the current
+    folder's file, which may be part of a linted tree, where `allow-plugins` is given.
     """
 
     def __init__(
@@ -219,7 +255,11 @@ class Resolver:
         return None
 
     def _settings(self, values: dict[str, Any], root: str, source: str | None) -> Settings:
-        return Settings({**defaults(), **values, **self.overrides}, root, source)
+        withheld: tuple[str, ...] = ()
+        if source is not None and not self.overrides.get("allow-plugins"):
+            withheld = values.get("plugins", ())
+            values = {name: value for name, value in values.items() if name != "plugins"}
+        return Settings({**defaults(), **values, **self.overrides}, root, source, withheld)
 
 
 def read_file(path: str, required: bool = False, seen: tuple[str, ...] = ()) -> dict[str, Any] | None:
@@ -272,15 +312,35 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
         raise ConfigError(f"{where}: not valid TOML: {error}") from None
 
 
-def check_values(table: Mapping[str, Any], where: str, prefix: str = "", base: str = "") -> dict[str, Any]:
-    """The settings of a table, each of its type; paths are taken from `base`. Raises ConfigError that names the key."""
+def check_values(table: Mapping[str, Any], where: str, prefix: str = "", base: str = "", by_user: bool = False) -> dict[str, Any]:
+    """The settings of a table, each of its type; paths are taken from `base`. Raises ConfigError that names the key.
+
+    What is not said `by_user`, on the command line, but stands in a file may name nothing outside `base` to be written.
+    """
     checked: dict[str, Any] = {}
     for key, value in table.items():
         option = BY_NAME.get(key)
         if option is None:
             raise ConfigError(f"{where}: unknown setting `{prefix}{key}`{suggestion(key, BY_NAME)}")
+        if option.user_only and not by_user:
+            raise ConfigError(
+                f"{where}: `{prefix}{key}` is for the command line alone (`--{key}`"
+                + (f", or the environment variable {option.variable}" if option.variable else "")
+                + "): a file may come with the code that is linted; take it out there"
+            )
         checked[key] = check_value(option, value, f"{where}: `{prefix}{key}`", base)
+        if option.is_written and not by_user and not _lies_in(checked[key], base):
+            raise ConfigError(
+                f"{where}: `{prefix}{key}` leads out of the folder of its file, and what is written there may be anyone's: "
+                f"name a path in that folder, or give `--{key}` on the command line"
+            )
     return checked
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    """Whether a path, links followed, lies below a folder."""
+    inside = os.path.join(os.path.realpath(folder), "")
+    return os.path.realpath(path).startswith(inside)
 
 
 def check_value(option: Option, value: Any, where: str, base: str = "") -> Any:
@@ -369,6 +429,8 @@ def as_json(settings: Settings) -> dict[str, Any]:
     """The effective settings as JSON values, in the order of the documentation."""
     shown = {}
     for option in OPTIONS:
+        if option.user_only:
+            continue
         value = settings.values[option.name]
         shown[option.name] = (
             list(value) if isinstance(value, tuple) else {k: list(v) for k, v in value.items()} if isinstance(value, dict) else value
@@ -384,7 +446,7 @@ def json_schema() -> dict[str, Any]:
         "description": "Settings of attnlint in attnlint.toml or in the [tool.attnlint] table of pyproject.toml.",
         "type": "object",
         "additionalProperties": False,
-        "properties": {option.name: _schema(option) for option in sorted(OPTIONS, key=lambda option: option.name)},
+        "properties": {option.name: _schema(option) for option in sorted(OPTIONS, key=lambda option: option.name) if not option.user_only},
     }
 
 
@@ -405,7 +467,7 @@ def _schema(option: Option) -> dict[str, Any]:
 
 def parse_inline(text: str) -> dict[str, Any]:
     """The settings of `--config 'key = value'`."""
-    return check_values(parse_toml(text.encode(), f"--config {text!r}"), "--config", "", os.getcwd())
+    return check_values(parse_toml(text.encode(), f"--config {text!r}"), "--config", "", os.getcwd(), by_user=True)
 
 
 def split_codes(values: Sequence[str]) -> tuple[str, ...]:

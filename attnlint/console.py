@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import stat
@@ -10,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
+
+_FULL = frozenset(getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO")) - {None}
 
 
 class Interrupted(BaseException):
@@ -34,12 +37,23 @@ def guarded(run: Callable[[], int]) -> int:
         print_error(str(error))
         return 2
     except BrokenPipeError:
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go(sys.stdout)
+        return 2
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        _let_go(sys.stdout)
+        print_error(f"cannot write to standard output: {(error.strerror or str(error)).lower()}")
         return 2
     except (KeyboardInterrupt, Interrupted) as stop:
         print_error("interrupted")
         return stop.status if isinstance(stop, Interrupted) else 130
+
+
+def _let_go(stream: Any) -> None:
+    """Has what a stream still holds go nowhere, so that the interpreter's own last flush does not fail."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _make_printable() -> None:
@@ -75,13 +89,19 @@ def _signals() -> Iterator[None]:
 def print_error(message: str) -> None:
     from attnlint.reports.escape import visible
 
-    print(f"attnlint: error: {visible(message)}", file=sys.stderr)
+    _tell(f"attnlint: error: {visible(message)}")
 
 
 def print_warning(message: str) -> None:
     from attnlint.reports.escape import visible
 
-    print(f"attnlint: warning: {visible(message)}", file=sys.stderr)
+    _tell(f"attnlint: warning: {visible(message)}")
+
+
+def _tell(line: str) -> None:
+    """A line on standard error; one that is full or closed cannot be told so."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def acts_on_text(stream: Any) -> bool:

@@ -34,6 +34,7 @@ class Discovery:
     files: list[SourceFile] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    left_over: list[str] = field(default_factory=list)  # temporary files, perhaps of a run that was killed
 
 
 class Patterns:
@@ -147,6 +148,9 @@ def _walk(display: str, absolute: str, resolver: Resolver, found: Discovery) -> 
             if folder_entry:
                 if not settings.excluded.match(where, entry.name) and not ignore.match(where, is_dir=True):
                     pending.append((path, where, ignore))
+                continue
+            if entry.name.startswith(".attnlint-") and entry.name.endswith(".tmp"):
+                found.left_over.append(where)
                 continue
             if not settings.wanted(entry.name, where) or settings.excluded.match(where, entry.name) or ignore.match(where, is_dir=False):
                 continue

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from attnlint import baseline, fixing, ignoring, screen, session
-from attnlint.analysis import Engine, Outcome, analyse, read
+from attnlint.analysis import Engine, Limits, Outcome, analyse, read
 from attnlint.config import Resolver
 from attnlint.discover import SourceFile, package_roots
 from attnlint.model import LintResult, Position, Site, Span
@@ -18,8 +18,10 @@ from attnlint.session import Diagnostic
 from attnlint.text.buffers import Replacement, replacements
 from attnlint.text.notebook import NotebookDocument
 from attnlint.text.source import Document, FixRefused, decode, encoded, load
+from attnlint.timelimit import OutOfTime, within
 
 MARK = "\ufeff"
+SECONDS = 30.0  # of the clock that one analysis may take: who types waits for no more
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,18 @@ class Linter:
     def judge(self, opened: Opened, others: Sequence[Outcome] = ()) -> Judged:
         """The findings and sites of an open file. `others` are what the other open files came to: some of it may be about this one.
 
-        Raises ConfigError where the settings that hold for the file are wrong.
+        What takes more than SECONDS is broken off, and the outcome says so. Raises ConfigError where the settings that hold for the file
+        are wrong.
         """
+        limit = SECONDS
+        try:
+            return within(limit, lambda: self._judge(opened, others))
+        except OutOfTime:
+            self.forget()
+            error = f"not analysed: it takes more than {limit:g} seconds"
+            return Judged(opened, Document(b"", ""), notes=(error,), outcome=Outcome(opened.absolute, error=error))
+
+    def _judge(self, opened: Opened, others: Sequence[Outcome]) -> Judged:
         resolver = Resolver(self.overrides, self.config, self.isolated, cwd=opened.root)
         settings = resolver.for_file(opened.absolute)
         session.check_selection(resolver.run)
@@ -228,10 +240,11 @@ class Linter:
     def _engine(self, opened: Opened, resolver: Resolver) -> Engine:
         roots = package_roots([SourceFile(opened.absolute, opened.absolute)], [opened.root])
         plugins = tuple(resolver.run.plugins)
-        key = (tuple(roots), plugins)
+        limits = Limits(resolver.run.max_steps, 0)  # `judge` looks at the clock
+        key = (tuple(roots), plugins, limits)
         engines = self._engines
         if key not in engines:
-            engines[key] = Engine(roots, plugins)
+            engines[key] = Engine(roots, plugins, limits)
         return engines[key]
 
 

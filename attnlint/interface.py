@@ -13,7 +13,7 @@ from typing import Any
 
 from attnlint import model, screen, session
 from attnlint._version import __version__
-from attnlint.analysis import Engine, Outcome, analyse
+from attnlint.analysis import Engine, Limits, Outcome, analyse
 from attnlint.config import Resolver
 from attnlint.discover import Discovery, SourceFile, discover, package_roots
 from attnlint.model import Caller, Position, Span, Step
@@ -154,9 +154,14 @@ def lint(source: str | bytes, path: str = STDIN, settings: Settings | None = Non
     roots = package_roots([shown], [absolute]) if os.path.isdir(os.path.dirname(absolute)) and path != STDIN else []
     look = screen.look(data)
     interpret = look.holds or bool(look.names)
-    outcome = analyse(data, absolute, interpret, Engine(roots, resolver.run.plugins))
+    outcome = analyse(data, absolute, interpret, _engine(roots, resolver))
     suppresses = {absolute} if look.suppresses else set()
     return report_of([outcome], [shown], resolver, suppresses, session.Documents({absolute: data}))
+
+
+def _engine(roots: Sequence[str], resolver: Resolver) -> Engine:
+    settings = resolver.run
+    return Engine(roots, settings.plugins, Limits(settings.max_steps, settings.max_seconds))
 
 
 def sites(source: str | bytes, path: str = STDIN, settings: Settings | None = None) -> tuple[Site, ...]:
@@ -176,7 +181,7 @@ def lint_paths(paths: Sequence[str | os.PathLike[str]], settings: Settings | Non
     found: Discovery = discover(given, resolver)
     screened = runner.screen_files(found.files)
     outcomes = list(screened.failed)
-    runner.run(screened.jobs, Engine(package_roots(found.files, given), resolver.run.plugins), 1, None, outcomes.append)
+    runner.run(screened.jobs, _engine(package_roots(found.files, given), resolver), 1, None, outcomes.append)
     outcomes.sort(key=lambda outcome: outcome.absolute)
     return report_of(outcomes, found.files, resolver, screened.with_suppressions, session.Documents(), found)
 

@@ -125,8 +125,9 @@ def rule_classes(plugins: Sequence[str] = ()) -> tuple[type[Rule], ...]:
         return known
     try:
         return all_rules(tuple(plugins))
-    except ImportError as error:
-        raise ConfigError(f"setting `plugins`: {error}; install the module beside attnlint or take it off the list") from None
+    except Exception as error:  # the module is somebody's code
+        named = f"{error}" if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise ConfigError(f"setting `plugins`: {named}; install or mend the module, or take it off the list") from None
 
 
 @lru_cache(maxsize=4)

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from attnlint.session import SYNTAX, UNUSED, Diagnostic
 from attnlint.text.buffers import Lines, Point, Replacement, changed
 
 PAUSE = 0.3  # seconds without a change after which a text is linted
+LOOK_AFTER = 2.0  # seconds between two looks whether the client's process is still there
 STACK = 64 << 20  # bytes; what a deeply nested file asks of the thread that parses it
 FIX_ALL = "source.fixAll.attnlint"
 CONFIGURATION = ("**/attnlint.toml", "**/.attnlint.toml", "**/pyproject.toml")
@@ -49,8 +51,13 @@ def main(arguments: Sequence[str] = ()) -> int:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # there is nothing to clean up, and the thread that reads cannot be woken
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
-    serve(linter, sys.stdin.buffer, _own_output())
-    return 0
+    status = 0
+    try:
+        serve(linter, sys.stdin.buffer, _own_output())
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else 1
+    sys.stderr.flush()
+    os._exit(status)  # whoever asked is gone: nobody waits for an analysis that is under way
 
 
 def _own_output() -> BinaryIO:
@@ -129,6 +136,8 @@ class Session:
     # What the client tells of its texts
 
     def _initialized(self, _params: types.InitializedParams) -> None:
+        if (client := self._server.process_id) is not None and os.name == "posix":
+            threading.Thread(target=_end_with, args=(client,), daemon=True).start()
         workspace = self._server.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace is not None else None
         if watching is not None and watching.dynamic_registration:
@@ -327,6 +336,11 @@ class Session:
             by_text[gone] = []
         self._published[uri] = {text.uri for text in judged.opened.texts}
         versions = {text.uri: text.version for text in judged.opened.texts}
+        outcome = judged.outcome
+        if outcome is not None and outcome.error is not None and judged.opened.texts:
+            first = types.Range(types.Position(0, 0), types.Position(0, 0))
+            said = types.Diagnostic(first, outcome.error, types.DiagnosticSeverity.Information, source="attnlint")
+            by_text[judged.opened.texts[0].uri].append(said)
         for text, diagnostics in by_text.items():
             params = types.PublishDiagnosticsParams(text, diagnostics, versions.get(text))
             self._server.text_document_publish_diagnostics(params)
@@ -433,6 +447,18 @@ class Session:
                 for uri, found in edits.items()
             ]
         )
+
+
+def _end_with(client: int) -> None:
+    """Ends this process when the client's is gone, as the protocol asks for: its end of the pipe may be held open by another."""
+    while True:
+        time.sleep(LOOK_AFTER)
+        try:
+            os.kill(client, 0)
+        except ProcessLookupError:
+            os._exit(1)
+        except OSError:
+            continue  # it is another user's, and there
 
 
 def _is_wanted(kind: str, wanted: Sequence[str] | None) -> bool:

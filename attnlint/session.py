@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attnlint import registry, suppress
 from attnlint.analysis import Outcome
-from attnlint.config import Resolver, Settings
+from attnlint.config import ConfigError, Resolver, Settings
 from attnlint.discover import SourceFile
 from attnlint.model import Caller, Finding, Fix, Position, Site, Span, Step
 from attnlint.registry import RuleMeta, Selection
@@ -322,7 +322,13 @@ def check_selection(settings: Settings) -> None:
     if all(word in ("ALL", "ATT") for word in words):
         return
     known = registry.rules(tuple(settings.plugins))
-    registry.check_words(words, known, settings.source or "command line")
+    try:
+        registry.check_words(words, known, settings.source or "command line")
+    except ConfigError as error:
+        if not settings.withheld:
+            raise
+        plugins = ", ".join(settings.withheld)
+        raise ConfigError(f"{error}; the plug-ins that {settings.source} names ({plugins}) are loaded with --allow-plugins only") from None
 
 
 def _diagnostic(

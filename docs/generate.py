@@ -113,8 +113,18 @@ def setting_text(option: Option) -> str:
         "path": "path, relative to the configuration file",
     }
     default = "none" if option.default is None else json.dumps(option.default)
-    where = "Configuration file only." if option.file_only else f"Also `--{option.name}`."
-    return f"## `{option.name}`\n\n{option.help} {where}\n\n- Type: {kinds[option.kind]}\n- Default: `{default}`\n"
+    by_variable = f" (or the environment variable `{option.variable}`)" if option.variable else ""
+    kind = kinds[option.kind]
+    if option.user_only:
+        where = f"`--{option.name}`{by_variable} only: a configuration file may come with the code that is linted."
+        kind = kind.partition(",")[0]
+    elif option.file_only:
+        where = "Configuration file only."
+    else:
+        where = f"Also `--{option.name}`{by_variable}."
+    if option.is_written:
+        where += " A configuration file may name only what lies in its own folder."
+    return f"## `{option.name}`\n\n{option.help} {where}\n\n- Type: {kind}\n- Default: `{default}`\n"
 
 
 def settings_page() -> str:

@@ -21,6 +21,6 @@ settings.load_profile(os.environ.get("ATTNLINT_HYPOTHESIS", "suite"))
 def attnlint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs attnlint in an empty folder, without the settings of the environment."""
     monkeypatch.chdir(tmp_path)
-    for name in ("NO_COLOR", "FORCE_COLOR", "ATTNLINT_OUTPUT_FORMAT", "GITHUB_ACTIONS"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "ATTNLINT_OUTPUT_FORMAT", "ATTNLINT_OUTPUT_FILE", "ATTNLINT_ALLOW_PLUGINS", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     return run_attnlint

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from attnlint.cli import Parser
 from attnlint.config import ConfigError
 from attnlint.confirm.confirmation import Confirmation, confirm
 from attnlint.confirm.isolate import Limits
@@ -61,8 +62,8 @@ class Row:
         return f"{self.path}{cell}:{place.row}:{place.column}"
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+def parser() -> Parser:
+    made = Parser(
         prog="attnlint confirm",
         description="Run a finding's code beside a float64 reference attention, before and after its fix, in a process with limits.",
         epilog="Exit status: 0 nothing is found faulty, 1 a finding stands, 2 the work could not be done.",

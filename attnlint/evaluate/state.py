@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 
 MAX_OPTIONS = 8  # alternatives kept of one value; more paths than this are no longer told apart
 MAX_DEPTH = 12  # nested calls
-MAX_STEPS = 30_000  # evaluated nodes of one top-level definition and all that it calls
-MAX_FILE_STEPS = 300_000  # evaluated nodes of one file
+MAX_ENTRIES = 10  # one top-level definition, and all that it calls, is granted this part of the steps of its file
 MAX_FOREIGN_TABLE = 40  # lines of an assignment in another file that is evaluated
 MAX_FOREIGN_LINES = 150  # a longer function of another file is followed only where it may hold a site itself
 
@@ -105,8 +104,7 @@ class Engine:
         self.dependencies: set[str] = set()
         self.defaults: dict[str, Value] = {}  # symbol key -> default of the parameter
         self.steps = 0
-        self.step_limit = MAX_STEPS
-        self.call_limit = MAX_STEPS
+        self.step_limit = self.call_limit = project.max_steps // MAX_ENTRIES
         self.call_records = 0
         self.too_long: set[int] = set()  # functions that were given up, by their node
         self.notes: list[str] = []
@@ -184,8 +182,9 @@ class Engine:
 
     def grant(self) -> bool:
         """Grant the steps of one more entry; False where the file has used up all of its own."""
-        self.step_limit = self.call_limit = min(self.steps + MAX_STEPS, MAX_FILE_STEPS)
-        return self.steps < MAX_FILE_STEPS
+        most = self.project.max_steps
+        self.step_limit = self.call_limit = min(self.steps + most // MAX_ENTRIES, most)
+        return self.steps < most
 
     def origin(self, node: cst.CSTNode | None) -> Origin | None:
         unit = self.frame.unit

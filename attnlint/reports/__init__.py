@@ -68,18 +68,14 @@ def render_sites(run: Run, settings: Settings, colour: bool) -> Iterator[str]:
             yield json_text([site_object(one) for one in run.sites], 2)
         case "json-lines":
             yield from (json_text(site_object(one)) for one in run.sites)
-        case "full" | "concise":
+        case form:  # a format that the settings choose for findings has none for sites
             from attnlint.reports import text
 
-            yield from text.site_lines(run.sites, text.Style(colour), settings.output_format == "full")
+            yield from text.site_lines(run.sites, text.Style(colour), form != "concise")
             if not settings.quiet:
                 counts = Counter(one.site.verdict for one in run.sites)
                 parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in sorted(counts))
                 yield f"{len(run.sites)} attention site{'' if len(run.sites) == 1 else 's'}" + (f": {parts}" if parts else "") + "."
-        case name:
-            from attnlint.config import ConfigError
-
-            raise ConfigError(f"`attnlint sites` has no output format {name!r}; use full, concise, json or json-lines")
 
 
 def _statistics(diagnostics: Sequence[Diagnostic], output_format: str) -> Iterator[str]:

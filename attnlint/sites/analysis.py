@@ -165,7 +165,7 @@ class Analysis:
     def _entry(self, row: int, evaluate: Callable[[], object]) -> None:
         """Evaluate one entry within its budget; what is left out is said, and the rest goes on."""
         interpreter = self.interpreter
-        reason = "it needs more steps than are granted"
+        reason = "it needs more steps than are granted (the setting `max-steps` grants more)"
         if interpreter.grant():
             try:
                 evaluate()

@@ -30,9 +30,11 @@ class Project:
     """Files that may be read to judge a site: those below `roots`, and the rest of the packages that the roots lie in.
 
     What lies in a folder is seen from everywhere, what lies beside a file that is given by itself from there alone.
+    `max_steps` is what the evaluation of one file is granted.
     """
 
-    def __init__(self, roots: list[str] | tuple[str, ...]) -> None:
+    def __init__(self, roots: list[str] | tuple[str, ...], max_steps: int = 300_000) -> None:
+        self.max_steps = max_steps
         self.roots = tuple(os.path.abspath(root) for root in roots)
         files = {root for root in self.roots if os.path.isfile(root)}
         self._open = tuple(root for root in self.roots if root not in files)

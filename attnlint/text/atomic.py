@@ -6,10 +6,20 @@ import contextlib
 import os
 import stat
 import tempfile
+import time
+from collections.abc import Iterable
 
 from attnlint.config import ConfigError
 from attnlint.text import files
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+PREFIX, SUFFIX = ".attnlint-", ".tmp"  # of the temporary files
+_FRESH = 5.0  # seconds for which a temporary file may not be locked yet
+_ABANDONED = 3600.0  # seconds after which one is taken to be left over where files cannot be locked
 _SYSTEM = ("/dev/", "/proc/")  # names of open files, such as /dev/stdout
 
 
@@ -71,9 +81,12 @@ def _overwrite_linked(target: str, data: bytes) -> None:
 
 def _swap(target: str, data: bytes, status: os.stat_result | None) -> None:
     folder = os.path.dirname(target) or "."
-    handle, temporary = tempfile.mkstemp(prefix=".attnlint-", suffix=".tmp", dir=folder)
+    handle, temporary = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
+            if fcntl is not None:
+                with contextlib.suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -91,3 +104,24 @@ def _swap(target: str, data: bytes, status: os.stat_result | None) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def sweep(paths: Iterable[str]) -> None:
+    """Removes those temporary files whose run was killed: nobody holds their lock any more."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if _is_left_over(path):
+                os.unlink(path)
+
+
+def _is_left_over(path: str) -> bool:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        age = time.time() - status.st_mtime
+        if not stat.S_ISREG(status.st_mode) or age < _FRESH:
+            return False
+        if fcntl is None:
+            return age > _ABANDONED
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error where its run is alive
+        return True

@@ -131,6 +131,9 @@ HOSTILE = [
     ("::error file=x::y.py", "a workflow command"),
     ("two\nlines.py", "a line end"),
     ("##[error]x.py", "an old workflow command"),
+    ("##vso[task.setvariable variable=PATH]x.py", "an Azure command"),
+    ("##teamcity[buildStop]x.py", "a TeamCity command"),
+    ("tag\U000e0041soft\xad\u115fshy.py", "what nobody sees"),
     ("right\u202eleft.py", "reordered text"),
     ("100%0A::set-output name=a::b,c.py", "percent signs"),
     ("quo\"te<&>'.py", "markup"),
@@ -140,11 +143,11 @@ HOSTILE = [
 @pytest.mark.parametrize("name", [name for name, _ in HOSTILE], ids=[why for _, why in HOSTILE])
 @pytest.mark.parametrize("form", FORMATS)
 def test_hostile_file_names_and_sources_are_shown_and_do_not_act(attnlint, tmp_path, name, form):
-    wrong = f"{WRONG}, dim=-1)  # {ESCAPE} ##[add-path]/tmp \u202e ]]>"
+    wrong = f"{WRONG}, dim=-1)  # {ESCAPE} ##[add-path]/tmp ##vso[task.x] ##teamcity[y] \u202e \U000e0041\xad ]]>"
     (tmp_path / name).write_text(FAULTY.replace(f"{WRONG}, dim=-1)", wrong), encoding="utf-8")
     out = attnlint(".", "--output-format", form).out
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", out)
-    assert "##[" not in out
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u115f\u202e\U000e0041]", out)
+    assert not re.search(r"##\w*\[", out)
     commands = [line for line in out.splitlines() if line.lstrip().startswith("::")]
     if form == "github":
         assert len(commands) == 1 and commands[0].startswith("::error title=attnlint (ATT102),file=")

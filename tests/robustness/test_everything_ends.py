@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
 from samples import FAULTY
 
+from attnlint import linter
+from attnlint.analysis import Engine, Limits, analyse
 from attnlint.globs import is_ignored, read_gitignore
 
 PATIENCE = 60  # seconds of this process; what is meant here takes one, and took for ever
@@ -113,3 +116,33 @@ def test_a_row_of_a_notebook_takes_time_in_its_length(attnlint, tmp_path, row):
 def test_a_help_row_stays_one(attnlint, tmp_path):
     (tmp_path / "model.ipynb").write_text(notebook("x?", "?torch.nn ; ", "x.y?? ;", "files = !ls", "a, b = %time f()"))
     assert found(attnlint) == [("model.ipynb", "ATT102")]
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+def test_a_file_that_takes_too_long_is_left_and_said(tmp_path, monkeypatch, where):
+    """Whatever the engine is at: its own steps, a loop that counts none, a clause that catches every exception."""
+    right = linter.lint_text
+
+    def endless(text, path, *rest):
+        while "endless" in path:
+            with contextlib.suppress(Exception):
+                len(text)
+        return right(text, path, *rest)
+
+    monkeypatch.setattr(linter, "lint_text", endless)
+    engine = Engine([str(tmp_path)], (), Limits(seconds=0.2))
+    outcomes = []
+
+    def run():
+        for name in ("endless.py", "model.py"):
+            outcomes.append(analyse(FAULTY.encode(), str(tmp_path / name), True, engine))
+
+    if where == "thread":
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    else:
+        run()
+    late, judged = outcomes
+    assert late.error == "not analysed: it takes more than 0.2 seconds of computing (`--max-seconds` grants more)"
+    assert [one.code for one in judged.result.findings] == ["ATT102"]

@@ -16,7 +16,10 @@ HANGS = 20  # seconds after which a server that says nothing counts as hanging
 class Client:
     """Starts the server, answers its requests, keeps its notifications; a lasting silence is a failure."""
 
-    def __init__(self, root: Path, *arguments: str, capabilities: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, root: Path, *arguments: str, capabilities: dict[str, Any] | None = None, before: str = "", process_id: int | None = None
+    ) -> None:
+        """`before` is a statement that the server runs first, `process_id` whose end it has to share."""
         self.root = root
         self.folder = "."
         self.texts: dict[str, str] = {}
@@ -26,7 +29,7 @@ class Client:
         self._next = 0
         self._inbox: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "attnlint", "server", *arguments],
+            [sys.executable, "-c", f"{before}\nimport sys, attnlint.cli\nsys.exit(attnlint.cli.main())", "server", *arguments],
             cwd=root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -38,7 +41,7 @@ class Client:
         answer = self.request(
             "initialize",
             {
-                "processId": None,
+                "processId": process_id,
                 "rootUri": root.as_uri(),
                 "workspaceFolders": [{"uri": root.as_uri(), "name": "root"}],
                 "capabilities": {"notebookDocument": {"synchronization": {}}, **(capabilities or {})},

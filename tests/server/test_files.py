@@ -295,3 +295,37 @@ def test_deep_nesting_ends_no_server(client):
 def test_edits_of_the_test_client_count_units():
     span = {"start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 4}}
     assert edited("𝐪bcd\n", [{"range": span, "newText": "X"}]) == "𝐪bXd\n"
+
+
+ENDLESS = """
+import attnlint.editor as editor, attnlint.server as server
+whole, editor.SECONDS, server.LOOK_AFTER = editor.Linter._judge, {seconds}, 0.1
+def judge(self, opened, others):
+    editor.SECONDS = 1000
+    while "endless" in opened.uri:
+        try:
+            len(opened.uri)
+        except Exception:
+            pass
+    return whole(self, opened, others)
+editor.Linter._judge = judge
+"""
+
+
+def test_what_takes_too_long_is_broken_off_and_the_next_file_is_judged(start):
+    client = start(before=ENDLESS.format(seconds=1))
+    (said,) = client.diagnostics(client.open("endless.py", FAULTY))
+    assert said["message"] == "not analysed: it takes more than 1 seconds"
+    assert said["severity"] == 3
+    assert codes(client.diagnostics(client.open("model.py", FAULTY))) == ["ATT102"]
+
+
+@pytest.mark.parametrize("how", ["closed", "gone"])
+def test_the_server_ends_with_its_client_whatever_it_is_at(start, how):
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    client = start(before=ENDLESS.format(seconds=1000), process_id=other.pid)
+    client.open("endless.py", FAULTY)
+    if how == "closed":
+        client.process.stdin.close()
+    other.communicate(b"\n")  # with `gone`, the pipe stays open
+    client.process.wait(60)
