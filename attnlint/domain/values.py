@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from attnlint.domain.algebra import ONE, Monomial
+from attnlint.domain.heap import Cell, Effect, Held
 from attnlint.domain.shapes import Axis, Shape
 
 if TYPE_CHECKING:
+    from attnlint.domain.journal import Places
     from attnlint.domain.record import SiteRecord
     from attnlint.syntax import nodes as cst
     from attnlint.syntax.scope import ModuleScope, Unit
@@ -223,6 +225,7 @@ class Tensor(Value):
     notes: frozenset[str] = frozenset()
     scrambled: tuple[tuple[str, Origin | None], ...] = ()
     uncertain: str | None = None  # why factors may be lost
+    held: Held | None = None  # where it lies, for what something holds; a result that nobody holds yet lies nowhere
 
     def but(self, **changes: Any) -> Tensor:
         return replace(self, **changes)
@@ -249,6 +252,7 @@ class Items(Value):
 
     items: tuple[Value, ...]
     mutable: bool = False
+    cell: Cell | None = None  # the identity of a list
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,12 +261,14 @@ class Sequence(Value):
 
     item: Value
     length: Monomial | None = None
+    cell: Cell | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Mapping(Value):
     items: dict[str, Value]
     rest: Value | None = None
+    cell: Cell | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,6 +276,16 @@ class ShapeOf(Value):
     """`x.shape` of a tensor of unknown rank."""
 
     tensor: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Effects(Value):
+    """What was done in place to a storage, in order."""
+
+    items: tuple[Effect, ...] = ()
+
+
+UNTOUCHED = Effects()
 
 
 # --- things that can be called
@@ -284,6 +300,8 @@ class Function(Value):
     closure: dict[str, Value] | None = None
     owner: ClassValue | None = None
     kind: str = "function"  # "function" | "static" | "class" | "property"
+    wrappers: tuple[cst.BaseExpression, ...] = ()  # decorators that are still to be applied, the outermost first
+    defaults: dict[str, Value] | None = None  # of a function inside another: what its parameters default to, since it was defined
     rows: tuple[int, int] | None = None  # where it stands in its file, for a function or method
 
 
@@ -315,7 +333,7 @@ class Instance(Value):
     """An object of a class in the tree. `attributes` changes only while statements that assign to it are evaluated."""
 
     cls: ClassValue
-    attributes: dict[str, Value] = field(default_factory=dict)
+    attributes: Places
     prepared: bool = False  # build()/setup() has run
     registered: bool = False
     key: str = ""
@@ -364,6 +382,13 @@ class Native(Value):
 
 
 @dataclass(frozen=True, eq=False)
+class Generator(Value):
+    """A generator that was called: its body runs when somebody asks for what it yields."""
+
+    run: Callable[[], Value]
+
+
+@dataclass(frozen=True, eq=False)
 class Super(Value):
     receiver: Instance
     after: ClassValue
@@ -404,6 +429,27 @@ def condition_text(key: str) -> str:
     name, marked, rest = key.partition("\x00")
     tested = _TESTED.search(rest) if marked else None
     return name + (tested[0] if tested else "")
+
+
+# conditions of which it is not known whether a run can meet them
+LOOP_RUNS, EXCEPTION = "the loop at line", "an exception at line"
+_IS_WORD = re.compile(r"^(?P<stem>.*) == \"(?P<word>[^\"]*)\"$", re.DOTALL)
+
+
+def assumed(path: Path) -> str | None:
+    """The condition of a path that perhaps no run meets: an exception, a loop that never runs, a word that is none of those asked for."""
+    refused: dict[str, int] = {}
+    for key, truth in sorted(path):
+        if key.startswith(EXCEPTION) or (key.startswith(LOOP_RUNS) and not truth):
+            return f"{condition_text(key)}" if truth else f"not: {condition_text(key)}"
+        word = _IS_WORD.match(key)
+        if word is not None and not truth:
+            refused[word["stem"]] = refused.get(word["stem"], 0) + 1
+    for stem, count in refused.items():
+        asked = any(truth and key.startswith((f"{stem} == ", f"{stem} in ")) for key, truth in path)
+        if count > 1 and not asked:
+            return f"{condition_text(stem)} is none of the words that it is compared with"
+    return None
 
 
 def options_of(value: Value) -> tuple[tuple[Path, Value], ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attnlint.domain.algebra import ONE, OPAQUE, Monomial, Symbol, add
 from attnlint.domain.values import (
+    NONE,
     Argument,
     Bool,
     Choice,
@@ -55,14 +56,15 @@ def length(engine: Interpreter, call: Call) -> Value:
 
 
 def numbers(engine: Interpreter, call: Call) -> Value:
+    """`range`: its numbers where they are known and few, else one that stands for all."""
     values = _all(call)
-    if len(values) == 1:
-        count = whole_number(values[0])
-        if count is not None and 0 < count <= 4:
-            return Items(tuple(Scalar(Monomial.number(i)) for i in range(count)))
-        scalar = engine.as_scalar(values[0])
-        return Sequence(Scalar(engine.opaque_symbol(call.node, "an index")), scalar.value if scalar is not None else None)
-    return Sequence(Scalar(engine.opaque_symbol(call.node, "an index")))
+    bounds = [whole_number(value) for value in values]
+    if all(bound is not None for bound in bounds) and 0 < len(bounds) <= 3 and bounds[2:] != [0]:
+        known = range(*[bound for bound in bounds if bound is not None])
+        if len(known) <= MAX_UNROLLED:
+            return Items(tuple(Scalar(Monomial.number(i)) for i in known))
+    scalar = engine.as_scalar(values[0]) if len(values) == 1 else None
+    return Sequence(Scalar(engine.opaque_symbol(call.node, "an index")), scalar.value if scalar is not None else None)
 
 
 def zipped(engine: Interpreter, call: Call) -> Value:
@@ -197,9 +199,9 @@ def get_attribute(engine: Interpreter, call: Call) -> Value:
 
 def set_attribute(engine: Interpreter, call: Call) -> Value:
     value, name, other = call.values.get("input"), call.values.get("name"), call.values.get("other")
-    if isinstance(value, Instance) and isinstance(name, Text) and other is not None:
-        value.attributes[name.value] = other
-    return Unknown("nothing")
+    if value is not None and isinstance(name, Text) and other is not None:
+        engine.set_attribute(value, name.value, other)
+    return NONE
 
 
 def has_attribute(engine: Interpreter, call: Call) -> Value:

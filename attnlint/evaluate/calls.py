@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from attnlint.domain.algebra import OPAQUE, PARAMETER, Monomial
+from attnlint.domain.journal import MISSING, Places
 from attnlint.domain.values import (
     HANDED_ON,
     NONE,
@@ -22,6 +25,7 @@ from attnlint.domain.values import (
     Factor,
     Flag,
     Function,
+    Generator,
     Instance,
     Items,
     Layer,
@@ -40,11 +44,35 @@ from attnlint.domain.values import (
 from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
+from attnlint.evaluate import sharing
 from attnlint.evaluate.expressions import Expressions, key_text, named
-from attnlint.evaluate.state import MAX_DEPTH, MAX_FOREIGN_LINES, MAX_FOREIGN_TABLE, MAX_STEPS_ASIDE, MAX_STEPS_OF_CALL, CallTooLong, Frame
+from attnlint.evaluate.state import (
+    MAX_DEPTH,
+    MAX_FOREIGN_LINES,
+    MAX_FOREIGN_TABLE,
+    MAX_STEPS_ASIDE,
+    MAX_STEPS_OF_CALL,
+    CallTooLong,
+    Exit,
+    Frame,
+)
 from attnlint.syntax import nodes as cst
 from attnlint.syntax.scope import Import, ModuleScope, Statement, Unit
 from attnlint.syntax.words import applies, holds
+
+# decorators that leave a function as it is, or that are known by what they make of it
+_TRANSPARENT = frozenset(
+    {
+        *("property", "cached_property", "staticmethod", "classmethod", "setter", "getter", "deleter", "abstractmethod", "override"),
+        *("no_grad", "inference_mode", "enable_grad", "compile", "jit", "script", "wraps", "lru_cache", "cache", "njit", "checked"),
+    }
+)
+_YIELD = re.compile(r"(?<![\w.])yield\b")
+
+
+def _is_generator(text: str) -> bool:
+    return _YIELD.search(text) is not None
+
 
 FORWARD_METHODS = ("forward", "call", "__call__", "construct")
 OF_CALLER = "**kwargs of an unknown caller"
@@ -82,9 +110,9 @@ class Calls(Expressions):
     def global_value(self, scope: ModuleScope, name: str) -> Value | None:
         """The value of a module's global, evaluated on demand; None where the module binds no such name."""
         key = (scope.path, name)
-        known = self.globals.get(key)
+        known = self.written.get(key) or self.globals.get(key)
         if known is not None:
-            return known
+            return sharing.current(self, known)
         if key in self.resolving:
             return None
         self.resolving.add(key)
@@ -93,7 +121,7 @@ class Calls(Expressions):
         finally:
             self.resolving.discard(key)
         if value is not None:
-            self.globals[key] = value
+            value = self.globals[key] = sharing.held(value)
         return value
 
     def _global(self, scope: ModuleScope, name: str) -> Value | None:
@@ -114,7 +142,7 @@ class Calls(Expressions):
                             return self.make_class(node, scope, unit, None, name)
                         if isinstance(node, cst.FunctionDef) and node.name.value == name:
                             return self.make_function(node, scope, unit, None, name, None, (statement.first, statement.last))
-                frame = Frame(scope, unit, "", context=f"{scope.path}:")
+                frame = self.activation(scope, unit, "", context=f"{scope.path}:")
                 self.frames.append(frame)
                 try:
                     self.execute_block(unit.module.body)
@@ -198,9 +226,12 @@ class Calls(Expressions):
         rows: tuple[int, int] | None = None,
     ) -> Function:
         kind = "function"
+        wrappers = []
         for decorator in node.decorators:
             text = unit.code(decorator.decorator)
             name = text.split("(")[0].rpartition(".")[2]
+            if name not in _TRANSPARENT:
+                wrappers.append(decorator.decorator)
             if name in ("property", "cached_property"):
                 kind = "property"
             elif name == "staticmethod":
@@ -209,7 +240,14 @@ class Calls(Expressions):
                 kind = "class"
             elif name == "setter":
                 kind = "setter"
-        return Function(node, scope, unit, qualname, closure, owner, kind, rows)
+        defaults = self.defaults_of(node) if closure is not None and self.frames else None
+        return Function(node, scope, unit, qualname, closure, owner, kind, rows=rows, wrappers=tuple(wrappers), defaults=defaults)
+
+    def defaults_of(self, node: cst.FunctionDef | cst.Lambda) -> dict[str, Value]:
+        """The defaults of a function that is being defined."""
+        parameters = node.params
+        given = (*parameters.posonly_params, *parameters.params, *parameters.kwonly_params)
+        return {one.name.value: sharing.held(self.evaluate(one.default)) for one in given if one.default is not None}
 
     def parameters_of(self, function: Function) -> list[str]:
         parameters = function.node.params
@@ -227,15 +265,54 @@ class Calls(Expressions):
         """Evaluate a function with its arguments bound. `standalone` makes symbols of all that is not given."""
         if len(self.frames) >= MAX_DEPTH:
             return self.opaque_result("calls nest too deeply", arguments, node)
+        if function.wrappers:
+            return self._call_decorated(function, arguments, keywords, node, receiver, standalone)
         if self.frames and function.scope is not self.scope and not self.worth_following(function):
             return self.opaque_result(f"`{function.qualname}` of another file is long and holds no attention", arguments, node)
         if sum(1 for frame in self.frames if frame.function is not None and frame.function.node is function.node) >= 2:
             return self.opaque_result("a recursive call", arguments, node)
+        if not standalone and self.frames and self._yields(function):
+            self.entered.add(id(function.node))
+            return Generator(partial(self.call_body, function, arguments, keywords, node, receiver))
+        return self.call_body(function, arguments, keywords, node, receiver, standalone)
+
+    def _yields(self, function: Function) -> bool:
+        """Whether a function is a generator."""
+        key = (_is_generator, id(function.node))
+        known = self.said.get(key)
+        if known is None:
+            known = self.said[key] = _is_generator(self.function_text(function)) and "contextmanager" not in " ".join(
+                function.unit.code(one.decorator) for one in getattr(function.node, "decorators", ())
+            )
+        return known
+
+    def forced(self, value: Value) -> Value:
+        if isinstance(value, Choice) and any(isinstance(option, Generator) for _, option in value.options):
+            return self.distribute((value,), self.forced)
+        if not isinstance(value, Generator):
+            return value
+        key = ("generator", str(self.number_of(value)))
+        known = self.written.get(key)
+        if known is None:
+            known = value.run()
+            self.written[key] = known
+        return sharing.current(self, known)
+
+    def call_body(
+        self,
+        function: Function,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        node: cst.CSTNode | None,
+        receiver: Value | None = None,
+        standalone: bool = False,
+    ) -> Value:
+        """Evaluate the body of a function with its arguments bound."""
         self.entered.add(id(function.node))
         call_site = self.origin(node) if self.frames and node is not None else None
         parent = self.frames[-1].context if self.frames else ""
         context = function.qualname if standalone else f"{parent}>{function.qualname}#{self.number_of(node)}"
-        frame = Frame(
+        frame = self.activation(
             function.scope,
             function.unit,
             function.qualname,
@@ -259,29 +336,92 @@ class Calls(Expressions):
             self.call_records = len(self.records)
         # defaults and the body are evaluated in the frame of the definition
         self.frames.append(frame)
+        attempts = len(self.attempts)
+        frame.mark = self.journal.open()
+        frame.locals.reset()  # younger than the mark: nobody takes back what a call binds
         try:
             self._bind(function, frame, arguments, keywords, receiver, standalone)
             if isinstance(function.node, cst.Lambda):
                 return self.evaluate(function.node.body)
             self.execute_block(function.node.body.body)
+            self._returned(frame)
         except CallTooLong:
             if not foreign:
                 raise
             self.too_long.add(id(function.node))
             self.in_loop = before[2]
             del self.frames[self.frames.index(frame) + 1 :]
+            del self.attempts[attempts:]
+            self.journal.undo(frame.mark)
             frame.dead = True
-            frame.returns = [(frame.path, Unknown("a call that is given up"))]
+            frame.returns = [Exit(frame.path, Unknown("a call that is given up"), {})]
         finally:
+            self.journal.close(frame.mark)
             self.frames.pop()
             self.call_limit, self.call_records = before[:2]
         if frame.yields:
             return Items(tuple(frame.yields)) if len(frame.yields) <= 4 else SequenceValue(frame.yields[0])
-        if not frame.dead:
-            frame.returns.append((frame.path, NONE))
         if not frame.returns:
+            if self.frames:
+                self.frame.dead = True  # a function that only raises
             return Unknown("a function that only raises")
-        return self.choose(frame.returns)
+        return self.choose([(one.path, one.value) for one in frame.returns])
+
+    def _call_decorated(
+        self,
+        function: Function,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        node: cst.CSTNode | None,
+        receiver: Value | None,
+        standalone: bool,
+    ) -> Value:
+        """Call what the decorators of the tree make of a function; those of installed packages are taken to call it as it is."""
+        plain = replace(function, wrappers=())
+        callee: Value = plain
+        frame = self.activation(function.scope, function.unit, function.qualname, closure=function.closure, context=function.qualname)
+        self.frames.append(frame)
+        try:
+            for decorator in reversed(function.wrappers):
+                wrap = self.evaluate(decorator)
+                if isinstance(wrap, (Function, BoundMethod, ClassValue, Partial, Instance)):
+                    callee = self._call(wrap, [callee], {}, decorator)
+        finally:
+            self.frames.pop()
+        if not isinstance(callee, Function):
+            if not isinstance(callee, (BoundMethod, Partial, Instance)):
+                return self.call_function(plain, arguments, keywords, node, receiver, standalone)
+            return self._call(callee, [*([receiver] if receiver is not None else []), *arguments], keywords, node or plain.node)
+        if callee.node is plain.node:
+            return self.call_function(plain, arguments, keywords, node, receiver, standalone)
+        if standalone:
+            given = self._symbols(plain, receiver is not None and function.kind != "static")
+            return self.call_function(callee, given, {}, node, receiver)
+        return self.call_function(callee, arguments, keywords, node, receiver)
+
+    def _symbols(self, function: Function, bound: bool) -> list[Value]:
+        """What an unknown caller hands to the positional parameters of a function."""
+        parameters = function.node.params
+        positional = [*parameters.posonly_params, *parameters.params][1 if bound else 0 :]
+        frame = self.activation(function.scope, function.unit, function.qualname, closure=function.closure, context=function.qualname)
+        self.frames.append(frame)
+        try:
+            return [self._missing(function, one, True, None) for one in positional]
+        finally:
+            self.frames.pop()
+
+    def _returned(self, frame: Frame) -> None:
+        """The end of a call: what was written on the ways out of it holds on their paths."""
+        assert frame.mark is not None
+        exits = frame.returns
+        if not frame.dead:
+            exits.append(Exit(frame.path, NONE, self.journal.changes(frame.mark)))
+        elif not exits:
+            self.journal.undo(frame.mark)
+            return
+        if any(one.changes for one in exits):
+            self.journal.undo(frame.mark)
+            self.join([(one.path, one.changes) for one in exits])
 
     def worth_parsing(self, scope: ModuleScope, statement: Statement) -> bool:
         """A definition of another file: short, or one that may hold a site itself, unlike long tables and whole models."""
@@ -329,32 +469,34 @@ class Calls(Expressions):
         for parameter in positional:
             name = parameter.name.value
             if values:
-                frame.locals[name] = self._narrowed(named(values.pop(0), name))
+                frame.locals[name] = self._handed(values.pop(0), name)
             elif name in keywords:
-                frame.locals[name] = self._narrowed(named(keywords.pop(name), name))
+                frame.locals[name] = self._handed(keywords.pop(name), name)
             else:
                 frame.locals[name] = self._missing(function, parameter, standalone, extra)
         if isinstance(parameters.star_arg, cst.Param):
             frame.locals[parameters.star_arg.name.value] = (
-                Items(tuple(values)) if not standalone else SequenceValue(Unknown("*args of an unknown caller"))
+                Items(tuple(map(sharing.held, values))) if not standalone else SequenceValue(Unknown("*args of an unknown caller"))
             )
         for parameter in parameters.kwonly_params:
             name = parameter.name.value
             if name in keywords:
-                frame.locals[name] = self._narrowed(named(keywords.pop(name), name))
+                frame.locals[name] = self._handed(keywords.pop(name), name)
             else:
                 frame.locals[name] = self._missing(function, parameter, standalone, extra)
         if parameters.star_kwarg is not None:
             frame.locals[parameters.star_kwarg.name.value] = Mapping(keywords, Unknown(OF_CALLER) if standalone or extra else None)
 
-    def _narrowed(self, value: Value) -> Value:
-        return self.narrow(value)
+    def _handed(self, value: Value, name: str) -> Value:
+        """An argument as the parameter holds it."""
+        return self.narrow(named(sharing.held(value), name))
 
     def _missing(self, function: Function, parameter: cst.Param, standalone: bool, extra: Value | None) -> Value:
         name = parameter.name.value
         default: Value | None = None
         if parameter.default is not None:
-            default = self.evaluate(parameter.default)
+            kept = function.defaults
+            default = sharing.current(self, kept[name]) if kept is not None and name in kept else self.evaluate(parameter.default)
             if not standalone and extra is None:
                 if isinstance(default, Scalar):
                     return Scalar(default.value, default.origin, default_of=name)
@@ -475,7 +617,7 @@ class Calls(Expressions):
 
     def in_definition(self, cls: ClassValue, node: cst.CSTNode) -> Value:
         """Evaluate an expression of a class body."""
-        frame = Frame(cls.scope, cls.unit, cls.qualname, closure=cls.closure, context=cls.qualname)
+        frame = self.activation(cls.scope, cls.unit, cls.qualname, closure=cls.closure, context=cls.qualname)
         self.frames.append(frame)
         try:
             return self.evaluate(node)
@@ -504,7 +646,8 @@ class Calls(Expressions):
         self, cls: ClassValue, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode | None, standalone: bool = False
     ) -> Value:
         """A new object: `__init__` is evaluated, or the annotated fields bound (dataclasses, Flax, Equinox), then `setup`."""
-        instance = Instance(cls, key=f"{cls.qualname}" if standalone else self.fresh(cls.qualname))
+        instance = Instance(cls, Places(self.journal), key=f"{cls.qualname}" if standalone else self.fresh(cls.qualname))
+        instance.attributes.owner = instance
         initialiser = self.find_method(cls, "__init__")
         if initialiser is not None:
             self.call_function(initialiser, arguments, keywords, node, instance, standalone)
@@ -549,7 +692,7 @@ class Calls(Expressions):
     def instance_attribute(self, value: Instance, name: str, node: cst.CSTNode | None) -> Value:
         found = value.attributes.get(name)
         if found is not None:
-            return self.narrow(found)
+            return sharing.current(self, self.narrow(found))
         for ancestor in self.lineage(value.cls):
             if not isinstance(ancestor, ClassValue):
                 continue
@@ -579,6 +722,13 @@ class Calls(Expressions):
         return Argument(
             name, f"{value.cls.scope.path}:{value.cls.qualname}.{name}", kind, reason=f"`self.{name}` is not set in the linted tree"
         )
+
+    def inherited(self, owner: Instance, name: str) -> Any:
+        """An attribute of the class, which an object has where it has none of its own."""
+        for ancestor in self.lineage(owner.cls):
+            if isinstance(ancestor, ClassValue) and name in ancestor.assigned:
+                return self.in_definition(ancestor, ancestor.assigned[name])
+        return MISSING
 
     def is_module_method(self, name: str) -> bool:
         raise NotImplementedError
@@ -630,12 +780,7 @@ class Calls(Expressions):
                 return target
         callee = self.evaluate(function_node)
         arguments, keywords = self.evaluate_arguments(node)
-        result = self.call(callee, arguments, keywords, node)
-        if isinstance(function_node, cst.Attribute):
-            name = function_node.attr.value
-            if name.endswith("_") and not name.endswith("__") and isinstance(result, (Tensor, Choice)):
-                self.rebind(function_node.value, result)  # in place: masked_fill_, mul_
-        return result
+        return self.call(callee, arguments, keywords, node)
 
     def evaluate_arguments(self, node: cst.Call) -> tuple[list[Value], dict[str, Value]]:
         arguments: list[Value] = []
@@ -704,7 +849,9 @@ class Calls(Expressions):
             result = Mapping(merged, rest)
         if result is None:
             return None
-        self.rebind(function.value, result)
+        latest = sharing.store(self, holder, result) if isinstance(holder, (Items, SequenceValue, Mapping)) else result
+        if latest is result:
+            self.rebind(function.value, result)
         return NONE
 
     def rebind(self, target: cst.BaseExpression, value: Value) -> None:

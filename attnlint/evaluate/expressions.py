@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,8 @@ from typing import Any
 
 from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.domain.axes import OPEN_CUT
+from attnlint.domain.heap import Part, some_piece
+from attnlint.domain.journal import MISSING
 from attnlint.domain.shapes import axis_of, materialise, select, with_rank
 from attnlint.domain.values import (
     EMPTY_PATH,
@@ -48,7 +51,7 @@ from attnlint.domain.values import (
 from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
-from attnlint.evaluate import arithmetic
+from attnlint.evaluate import arithmetic, sharing
 from attnlint.evaluate.state import Engine
 from attnlint.evaluate.tensors import identity_of
 from attnlint.evidence import polarity
@@ -83,6 +86,12 @@ _BINARY = {
     "RightShift": ">>",
 }
 
+_TESTED_NAMES = re.compile(r"(?<![\w.])(?:self\.)?[^\W\d]\w*")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+# calls that give another answer each time
+_ANOTHER_EACH_TIME = re.compile(
+    r"\b(rand\w*|next|pop|popleft|time|perf_counter|input|choice|bernoulli|uniform|getrandbits|read|recv|get_nowait)\("
+)
 _TENSOR_ATTRIBUTES = frozenset({"shape", "T", "mT", "H", "mH", "dtype", "device", "ndim", "requires_grad", "is_cuda"})
 
 
@@ -149,18 +158,16 @@ class Expressions(Engine):
     def lookup(self, name: str, node: cst.CSTNode | None = None) -> Value:
         """The value of a name: locals, closures, globals of the module, builtins."""
         frame = self.frame
-        found = frame.locals.get(name)
-        if found is None and frame.closure is not None:
-            found = frame.closure.get(name)
+        found = self.raw(name)
         if found is not None:
-            return self.narrow(found)
+            return sharing.current(self, self.narrow(found))
         if name == "None":
             return NONE
         if name in ("True", "False"):
             return Bool(name == "True")
         module_frame = self.module_frame
         if module_frame is not None and module_frame.scope is frame.scope and (found := module_frame.locals.get(name)) is not None:
-            return self.narrow(found)
+            return sharing.current(self, self.narrow(found))
         found = self.global_value(frame.scope, name)
         if found is not None:
             return self.narrow(found)
@@ -170,13 +177,25 @@ class Expressions(Engine):
             )
         return External(f"builtins.{name}")
 
+    def raw(self, name: str) -> Value | None:
+        """What a local name, or one of an enclosing function, is bound to."""
+        frame = self.frame
+        if name in frame.globals:
+            return None
+        found = frame.locals.get(name)
+        return frame.closure.get(name) if found is None and frame.closure is not None else found
+
     def global_value(self, scope: Any, name: str) -> Value | None:
+        raise NotImplementedError
+
+    def bind(self, name: str, value: Value) -> None:
         raise NotImplementedError
 
     # --- containers
 
     def _items(self, elements: Sequence[cst.BaseElement], mutable: bool) -> Value:
-        values = [self.evaluate(element.value) for element in elements]
+        values = [sharing.held(self.evaluate(element.value)) for element in elements]
+        values = [sharing.current(self, value) for value in values]
         starred = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
         spread = {index: self._spread(values[index]) for index in starred}
         if not any(spread[index] is None and isinstance(values[index], Choice) for index in starred):
@@ -198,6 +217,7 @@ class Expressions(Engine):
         return Items(tuple(items), mutable)
 
     def _spread(self, value: Value) -> list[Value] | None:
+        value = self.forced(value)
         if isinstance(value, Items):
             return list(value.items)
         if isinstance(value, ShapeOf):
@@ -223,7 +243,7 @@ class Expressions(Engine):
         items: dict[str, Value] = {}
         rest: Value | None = None
         for element in node.elements:
-            value = self.evaluate(element.value)
+            value = sharing.held(self.evaluate(element.value))
             if isinstance(element, cst.StarredDictElement):
                 if isinstance(value, Mapping):
                     items.update(value.items)
@@ -258,7 +278,10 @@ class Expressions(Engine):
     def binary(
         self, operator: str, left: Value, right: Value, node: cst.CSTNode, left_node: cst.CSTNode | None, right_node: cst.CSTNode | None
     ) -> Value:
-        return self.distribute((left, right), lambda a, b: arithmetic.binary(self, operator, a, b, node, left_node, right_node))
+        left = sharing.current(self, left)
+        return sharing.new(
+            self.distribute((left, right), lambda a, b: arithmetic.binary(self, operator, a, b, node, left_node, right_node))
+        )
 
     def _eval_UnaryOperation(self, node: cst.UnaryOperation) -> Value:
         value = self.evaluate(node.expression)
@@ -274,7 +297,7 @@ class Expressions(Engine):
                 return self.choose([(when_true, Bool(False)), (when_false, Bool(True))])
             return self._condition(node) if isinstance(node.expression, cst.BooleanOperation) else Unknown("a condition")
         if isinstance(node.operator, cst.Minus):
-            return self.distribute((value,), lambda option: arithmetic.negate(self, option, node))
+            return sharing.new(self.distribute((value,), lambda option: arithmetic.negate(self, option, node)))
         if isinstance(node.operator, cst.BitInvert):
             return self.distribute((value,), _inverted)
         return value
@@ -308,8 +331,7 @@ class Expressions(Engine):
                 when_true, when_false = self.conditions(operation.left)
                 kept, other = (when_true, when_false) if wants_true else (when_false, when_true)
                 if self.consistent(other):
-                    with self.under(other):
-                        right = self.evaluate(operation.right)
+                    right = self._perhaps(other, kept, operation.right)
                     if isinstance(value, Unknown) and isinstance(right, (Unknown, Bool)):
                         value = self._condition(operation)
                     else:
@@ -318,7 +340,7 @@ class Expressions(Engine):
 
     def _condition(self, node: cst.BaseExpression) -> Value:
         when_true, when_false = self.conditions(node)
-        return Condition(f"the condition `{self._text(node)}`", when_true, when_false)
+        return Condition(f"the condition `{self.printed(node)}`", when_true, when_false)
 
     def _eval_IfExp(self, node: cst.IfExp) -> Value:
         test = self.evaluate(node.test)
@@ -328,16 +350,31 @@ class Expressions(Engine):
             truth = self.decided(when_true, when_false)
         if truth is not None:
             return self.evaluate(node.body if truth else node.orelse)
-        with self.under(when_true), self.given(node.test, True):
-            body = self.evaluate(node.body)
-        with self.under(when_false), self.given(node.test, False):
-            orelse = self.evaluate(node.orelse)
-        return self.choose([(when_true, body), (when_false, orelse)])
+
+        def given(branch: bool, chosen: cst.BaseExpression) -> Callable[[], Value]:
+            def run() -> Value:
+                with self.given(node.test, branch):
+                    return self.evaluate(chosen)
+
+            return run
+
+        return self.alternatives([(when_true, given(True, node.body)), (when_false, given(False, node.orelse))])
+
+    def _perhaps(self, path: Path, otherwise: Path, node: cst.BaseExpression) -> Value:
+        """An expression that is evaluated on a path alone."""
+        found: list[Value] = []
+
+        def run() -> Value:
+            found.append(self.evaluate(node))
+            return found[0]
+
+        self.alternatives([(path, run), (otherwise, lambda: NONE)])
+        return found[0]
 
     def _eval_NamedExpr(self, node: cst.NamedExpr) -> Value:
-        value = self.evaluate(node.value)
+        value = sharing.held(self.evaluate(node.value))
         if isinstance(node.target, cst.Name):
-            self.frame.locals[node.target.value] = named(value, node.target.value)
+            self.bind(node.target.value, value)
         return value
 
     def _eval_Await(self, node: cst.Await) -> Value:
@@ -378,7 +415,7 @@ class Expressions(Engine):
             return when_false, when_true
         if isinstance(test, cst.BooleanOperation):
             left, right = self.conditions(test.left), self.conditions(test.right)
-            key = self._condition_key(test)
+            key = self.condition_stem(test)
             both = isinstance(test.operator, cst.And)
             parts = left[0] | right[0] if both else left[1] | right[1]
             self.refuted[key, not both] = (self._certain(parts),)
@@ -393,17 +430,31 @@ class Expressions(Engine):
                 if texts is not None:
                     paths = self._words(test.left, texts, positive, comparison)
                     return paths if wanted else paths[::-1]
-                key = f"{self._condition_key(test.left)} {positive} {self._text(comparison.comparator)}"
+                key = f"{self.condition_stem(test.left)} {positive} {self.printed(comparison.comparator)}"
                 if positive == "==":
                     self._note_equality(key, test.left, comparison.comparator)
                 return frozenset({(key, wanted)}), frozenset({(key, not wanted)})
-        held = self.frame.locals.get(test.value) if isinstance(test, cst.Name) else None
+        held = self._tested(test)
+        key = self.condition_stem(test)
         if isinstance(held, Choice) and any(isinstance(option, (Bool, Condition, Flag)) for _, option in held.options):
-            return self._of_options(held, self._condition_key(test))
-        key = self._condition_key(test)
-        if isinstance(held, (Condition, Flag)) and not key.startswith("self.") and (told := self._conditions_of(held)) is not None:
-            return told
+            return self._of_options(held, key)
+        if isinstance(held, Condition):
+            return held.when_true, held.when_false
         return frozenset({(key, True)}), frozenset({(key, False)})
+
+    def _tested(self, test: cst.BaseExpression) -> Value | None:
+        """What a name or an attribute of the object is bound to, where a test asks for it."""
+        if isinstance(test, cst.Name):
+            return self.raw(test.value)
+        receiver = self.frame.receiver
+        if (
+            isinstance(test, cst.Attribute)
+            and isinstance(test.value, cst.Name)
+            and test.value.value == "self"
+            and isinstance(receiver, Instance)
+        ):
+            return receiver.attributes.get(test.attr.value)
+        return None
 
     def _of_options(self, held: Choice, key: str) -> tuple[Path, Path]:
         """`fused = a and b`, or set in one branch alone, and tested later: the paths on which it is set say what the test says."""
@@ -422,8 +473,6 @@ class Expressions(Engine):
         if not open_ and len(when[True]) == 1 and len(when[False]) == 1:
             return when[True][0], when[False][0]
         # each way of being false rules out that it is true
-        key = f"{key}\x00" if "\x00" not in key else key
-        key = f"{key}@{self.number_of(held)}"
         result = []
         for truth in (True, False):
             self.refuted[key, truth] = tuple(path for path in when[not truth] if path)
@@ -435,14 +484,11 @@ class Expressions(Engine):
         """What is known where a value is true, and where it is not: of one that is made of conditions, or known by a name."""
         if isinstance(value, Condition):
             return value.when_true, value.when_false
-        key = value.key if isinstance(value, Flag) else None
-        if isinstance(value, Argument):
-            receiver = self.frame.receiver
-            attributes = receiver.attributes if isinstance(receiver, Instance) else {}
-            names = [f"self.{name}" for name, held in attributes.items() if held is value]
-            names += [self._local_key(name) for name, held in self.frame.locals.items() if held is value]
-            key = names[0] if names else None
-        return (frozenset({(key, True)}), frozenset({(key, False)})) if key is not None else None
+        if not isinstance(value, (Flag, Argument)):
+            return None
+        name = value.name if isinstance(value, Argument) else value.key.partition("\x00")[0]
+        key = self.stem_of(self.identity(value), name)
+        return frozenset({(key, True)}), frozenset({(key, False)})
 
     def _texts(self, node: cst.BaseExpression, operator: str) -> list[str] | None:
         """The word that something is compared with, or those that it is asked to be one of."""
@@ -457,22 +503,30 @@ class Expressions(Engine):
 
     def _words(self, left: cst.BaseExpression, texts: list[str], operator: str, comparison: cst.ComparisonTarget) -> tuple[Path, Path]:
         """What a test for one of some words says of what the name holds now, which may differ between paths."""
-        printed = self._text(comparison.comparator)
-        stem = self._condition_key(left)
-        held = self.frame.locals.get(left.value) if isinstance(left, cst.Name) and not stem.startswith("self.") else None
-        if isinstance(held, Argument):
-            return self._one_of(f"{held.name}\x00{held.key}", texts, operator, printed)
+        return self.one_of_words(self._tested(left), self.condition_stem(left), texts, self.printed(comparison.comparator), operator)
+
+    def pattern_words(self, pattern: cst.MatchPattern) -> list[str] | None:
+        """The words that a pattern names."""
+        patterns = pattern.patterns if isinstance(pattern, cst.MatchOr) else [pattern]
+        words = [
+            one.value.evaluated_value for one in patterns if isinstance(one, cst.MatchValue) and isinstance(one.value, cst.SimpleString)
+        ]
+        return [word for word in words if isinstance(word, str)] if len(words) == len(patterns) else None
+
+    def one_of_words(self, held: Value | None, stem: str, texts: list[str], printed: str, operator: str = "in") -> tuple[Path, Path]:
+        """What it says that something is one of some words, and that it is none."""
+        whole = self._one_of(stem, texts, operator, printed)
         if not isinstance(held, Choice):
-            return self._one_of(stem, texts, operator, printed)
+            return whole
         open_ = [(path, option) for path, option in held.options if isinstance(option, Argument)]
         certain = {option.value in texts for _, option in held.options if isinstance(option, Text)}
-        whole = self._one_of(f"{stem}|{self.number_of(held)}", texts, operator, printed)
         if len(open_) != 1 or any(not isinstance(option, (Argument, Text)) for _, option in held.options):
             return whole
         ((path, option),) = open_
         found = []
-        for truth, told in zip((True, False), self._one_of(f"{option.name}\x00{option.key}", texts, operator, printed), strict=True):
-            ((key, _),) = whole[1] if operator == "==" or len(texts) == 1 else ((f"{stem}|{self.number_of(held)} in {printed}", truth),)
+        of_option = self.stem_of(self.identity(option), option.name)
+        for truth, told in zip((True, False), self._one_of(of_option, texts, operator, printed), strict=True):
+            ((key, _),) = whole[1] if operator == "==" or len(texts) == 1 else ((f"{stem} in {printed}", truth),)
             self.refuted[key, not truth] = (path | self._certain(told),)
             found.append(frozenset({(key, truth)}) if truth in certain else path | told | {(key, truth)})
         return found[0], found[1]
@@ -532,27 +586,50 @@ class Expressions(Engine):
         if len(pair) == 2 and all(one is not None and one.value.symbols for one in pair):
             self.equalities[key] = (pair[0].value, pair[1].value)  # type: ignore[union-attr]
 
-    def _text(self, node: cst.CSTNode) -> str:
+    def printed(self, node: cst.CSTNode) -> str:
         return " ".join(self.code(node).split())
 
-    def _condition_key(self, node: cst.CSTNode) -> str:
-        text = self._text(node)
-        if text.startswith("self."):
-            return text
-        frame = self.frame
-        constructor = isinstance(frame.receiver, Instance) and frame.qualname.endswith(".__init__")
-        if constructor and isinstance(node, cst.Name) and isinstance(frame.locals.get(text), (Argument, Unknown)):
-            return f"self.{text}"  # a constructor's flag is kept under its own name, and tested again in other methods
-        held = frame.locals.get(text) if isinstance(node, cst.Name) else None
-        if isinstance(held, (Argument, Unknown)) and isinstance(frame.receiver, Instance):
-            kept = next((name for name, value in frame.receiver.attributes.items() if value is held), None)
-            if kept is not None:
-                return f"self.{kept}"  # `causal = self.causal`: a test of either is one condition
-        return self._local_key(text)
+    def condition_stem(self, node: cst.CSTNode) -> str:
+        """What is tested, by what the names in it hold: the same of `causal` and `self.causal`, another one once a name is bound anew."""
+        text = self.printed(node)
+        held = self._tested(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
+        if held is not None:
+            return self.stem_of(self.identity(held), text)
+        parts = [text]
+        for found in dict.fromkeys(_TESTED_NAMES.findall(_QUOTED.sub("''", text))):
+            value = self.raw(found) if "." not in found else None
+            receiver = self.frame.receiver
+            if found.startswith("self.") and isinstance(receiver, Instance):
+                attribute = found.partition(".")[2]
+                value = receiver.attributes.get(attribute)
+                parts.append(f"{receiver.key}.{attribute}")
+            if value is not None:
+                parts.append(self.identity(value))
+        if _ANOTHER_EACH_TIME.search(text):
+            parts.append(self.fresh("asked"))
+        return self.stem_of("|".join(parts), text)
 
-    def _local_key(self, text: str) -> str:
-        """A local name means something else in every activation."""
-        return text if not self.frame.context else f"{text}\x00{self.frame.context}"
+    def stem_of(self, identity: str, text: str) -> str:
+        """A condition's key: how it is written where it is met first, and what tells it apart."""
+        return self.stems.setdefault(identity, f"{text}\x00{identity}")
+
+    def identity(self, value: Value) -> str:
+        """What tells the value of a test from others: two that are equal for certain have the same."""
+        if isinstance(value, (Argument, Layer, Instance)):
+            return f"key {value.key}"
+        if isinstance(value, Flag):
+            return f"key {value.key.partition(chr(0))[2]}"
+        if isinstance(value, Tensor) and isinstance(value.content, Leaf):
+            return f"key {value.content.key}"
+        if isinstance(value, Scalar):
+            return f"number {value.value.coefficient} {[(symbol.key, str(power)) for symbol, power in value.value.powers]}"
+        if isinstance(value, (Bool, Text)):
+            return repr(value)
+        if isinstance(value, External):
+            return f"external {value.name}"
+        if isinstance(value, Tensor):
+            return f"tensor {self.number_of(value.content)}"
+        return f"value {self.number_of(value)}"
 
     # --- attributes
 
@@ -563,7 +640,19 @@ class Expressions(Engine):
     def attribute(self, value: Value, name: str, node: cst.CSTNode | None) -> Value:
         return self.distribute((value,), lambda option: self._attribute(option, name, node))
 
+    def object_key(self, value: Value) -> str | None:
+        """What tells an object apart whose attributes are written, where it is no object of the tree."""
+        if isinstance(value, (Argument, Layer)):
+            return value.key
+        if isinstance(value, External):
+            return f"external {value.name}"
+        if isinstance(value, ClassValue):
+            return f"class {value.scope.path}:{value.qualname}"
+        return f"function {self.number_of(value.node)}" if isinstance(value, Function) else None
+
     def _attribute(self, value: Value, name: str, node: cst.CSTNode | None) -> Value:
+        if self.written and (key := self.object_key(value)) is not None and (found := self.written.get((key, name))) is not None:
+            return sharing.current(self, self.narrow(found))
         if isinstance(value, Instance):
             return self.instance_attribute(value, name, node)
         if isinstance(value, Tensor):
@@ -696,7 +785,7 @@ class Expressions(Engine):
                     indices += [cst.Index(inner.place, inner.value) for inner in part.value.elements]
                 else:
                     indices.append(part)
-            return self._index_tensor(tensor, indices, node)
+            return self._cut(tensor, self._index_tensor(tensor, indices, node), indices)
         if isinstance(value, SequenceValue):
             return value.item if isinstance(single, cst.Index) else value
         if isinstance(value, Argument):
@@ -708,6 +797,8 @@ class Expressions(Engine):
 
     def item(self, value: Value, index: Value, node: cst.CSTNode) -> Value:
         """`value[index]` for one plain index."""
+        if isinstance(value, (Argument, Unknown, SequenceValue)) or (isinstance(value, Mapping) and value.rest is not None):
+            self.risks += 1
         number = whole_number(index)
         if isinstance(value, Items):
             if number is not None:
@@ -716,12 +807,12 @@ class Expressions(Engine):
                 try:
                     found = value.items[number]
                 except IndexError:
+                    self.raises("IndexError")
                     return Unknown("an index out of range")
                 return Scalar(self.opaque_symbol(node)) if isinstance(found, Rest) else found
             if not value.items:
                 return Unknown("an item of an empty list")
-            with_paths = [(frozenset({(f"item {i} of {self.code(node)}", True)}), item) for i, item in enumerate(value.items)]
-            return self.choose(with_paths[:8])
+            return self._one_item(index, node, [(str(i), item) for i, item in enumerate(value.items)])
         if isinstance(value, ShapeOf):
             if number is not None:
                 place = axis_of(value.tensor.shape, number)
@@ -737,13 +828,13 @@ class Expressions(Engine):
             if value.rest is not None:
                 return value.rest
             if text is None and value.items:
-                return self.choose(
-                    [(frozenset({(f"{self.code(node)} is {key}", True)}), item) for key, item in list(value.items.items())[:8]]
-                )
+                return self._one_item(index, node, list(value.items.items()))
+            if text is not None:
+                self.raises("KeyError")
             return Unknown("an item of a dictionary that is not followed")
         if isinstance(value, Tensor):
             if number is not None and not isinstance(index, Tensor):
-                return self._select(value, 0)
+                return self._piece(value, self._select(value, 0), _first_axis(value), number)
             return Unknown("an index of a tensor")
         if isinstance(value, Argument):
             text = key_text(index)
@@ -751,7 +842,7 @@ class Expressions(Engine):
                 return self.member(value, text, f"{value.name}.{text}")
             if value.hint == "tensor" and number is not None:
                 tensor = self.as_tensor(value)
-                return self.one_apart(self._select(tensor, 0), number) if tensor is not None else Unknown("an item")
+                return self.piece_at(tensor, number) if tensor is not None else Unknown("an item")
             if number is not None:
                 return Argument(f"{value.name}[{number}]", f"{value.key}[{number}]", value.kind, hint=value.hint)
             return Unknown("an item")
@@ -765,6 +856,17 @@ class Expressions(Engine):
         if isinstance(value, Unknown):
             return value
         return Unknown("an item that is not followed")
+
+    def _one_item(self, index: Value, node: cst.CSTNode, items: list[tuple[str, Value]]) -> Value:
+        """An item at a place that is not known: on exclusive paths each of them."""
+        stem = self.stem_of(f"index {self.identity(index)}", self.printed(node))
+        keys = [f"{stem} == {place}" for place, _ in items]
+        paths = [frozenset((key, key == own) for key in keys[:8]) for own in keys[:8]]
+        return self.choose([(path, item) for path, (_, item) in zip(paths, items, strict=False)])
+
+    def raises(self, name: str) -> None:
+        """What is evaluated raises an exception for certain, which the code may catch."""
+        raise NotImplementedError
 
     def layer_item(self, value: Layer, index: Value, node: cst.CSTNode) -> Value:
         return Unknown("an item of a layer")
@@ -806,6 +908,45 @@ class Expressions(Engine):
             return tensor
         shape = select(tensor.shape, index)
         return tensor.but(shape=shape if shape is not None else self._unknown_shape(tensor))
+
+    def piece_at(self, tensor: Tensor, number: int) -> Value:
+        """The item of a tensor at a place, apart from the others where it is handed in or not followed."""
+        return self._piece(tensor, self.one_apart(self._select(tensor, 0), number), _first_axis(tensor), number)
+
+    def _piece(self, whole: Tensor, found: Value, cut: str, number: int) -> Value:
+        """`x[2]`: a piece of x, which is apart from `x[1]`."""
+        if not isinstance(found, Tensor) or whole.held is None:
+            return found
+        part = Part(cut, Monomial.number(number), Monomial.number(number + 1)) if number >= 0 else some_piece()
+        return found.but(held=sharing.piece(whole.held, part))
+
+    def _cut(self, whole: Tensor, found: Value, indices: list[Any]) -> Value:
+        """Where `x[a:b, ..., c]` lies in x; a tensor as an index gives a copy."""
+        if not isinstance(found, Tensor) or whole.held is None:
+            return found
+        ellipsis = next((i for i, part in enumerate(indices) if isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis)), None)
+        parts: list[Part] = []
+        for position, part in enumerate(indices):
+            if _is_new_axis(part) or position == ellipsis:
+                continue
+            place = position if ellipsis is None or position < ellipsis else position - len(indices)
+            cut = f"axis {place} of {len(whole.shape.axes) if whole.shape.lead is None else whole.shape.lead}"
+            if isinstance(part, cst.Slice):
+                if part.lower is None and part.upper is None and part.step is None:
+                    continue
+                low, high = (self.as_scalar(self.evaluate(bound)) if bound is not None else None for bound in (part.lower, part.upper))
+                ends = [one.value for one in (low, high) if one is not None]
+                if part.step is not None or any(end.is_number and end.coefficient < 0 for end in ends):
+                    parts.append(some_piece())
+                else:
+                    parts.append(Part(cut, low.value if low is not None else Monomial.number(0), high.value if high is not None else None))
+                continue
+            number = whole_number(index := self.evaluate(part.value))
+            if number is None and not isinstance(index, Scalar):
+                return sharing.new(found)
+            known = number is not None and number >= 0
+            parts.append(Part(cut, Monomial.number(number), Monomial.number(number + 1)) if known and number is not None else some_piece())
+        return found.but(held=sharing.piece(whole.held, *parts))
 
     def _unknown_shape(self, tensor: Tensor) -> Any:
         from attnlint.domain.shapes import unknown
@@ -953,8 +1094,7 @@ class Expressions(Engine):
         iterable = self.evaluate(for_in.iter) if iterable is None else iterable
         items = self.items_of(iterable)
         exact = items is not None and len(items) <= MAX_UNROLLED and not for_in.ifs
-        frame = self.frame
-        saved = dict(frame.locals)
+        saved = {name: self.frame.locals.get(name, MISSING) for name in _bound_by(for_in.target)}
         for item in items if exact and items is not None else [self.item_of(iterable)]:
             self.assign_target(for_in.target, item, None)
             for condition in for_in.ifs:
@@ -963,12 +1103,13 @@ class Expressions(Engine):
                 exact = self._iterate(for_in.inner_for_in, visit) and exact
             else:
                 visit()
-        frame.locals.clear()
-        frame.locals.update(saved)
+        for name, value in saved.items():
+            self.frame.locals.put(name, value)
         return exact
 
     def items_of(self, value: Value) -> list[Value] | None:
         """The items of an iterable one by one, where they are known."""
+        value = self.forced(value)
         if isinstance(value, Items) and not any(isinstance(item, Rest) for item in value.items):
             return list(value.items)
         if isinstance(value, Choice):
@@ -978,7 +1119,7 @@ class Expressions(Engine):
         if isinstance(value, Tensor) and value.shape.lead is None and value.shape.axes:
             size = value.shape.axes[0].size
             if size.is_number and 1 <= size.coefficient <= 4:
-                return [self._select(value, 0) for _ in range(int(size.coefficient))]
+                return [self._piece(value, self._select(value, 0), _first_axis(value), i) for i in range(int(size.coefficient))]
         if isinstance(value, Layer):
             return self.layer_items(value)
         return None
@@ -1021,6 +1162,7 @@ class Expressions(Engine):
 
     def item_of(self, value: Value) -> Value:
         """One item that stands for all of an iterable."""
+        value = self.forced(value)
         if isinstance(value, Choice):
             return self.distribute((value,), self.item_of)
         if isinstance(value, SequenceValue):
@@ -1028,7 +1170,7 @@ class Expressions(Engine):
         if isinstance(value, Items):
             return value.items[0] if value.items else Unknown("an item of an empty sequence")
         if isinstance(value, Tensor):
-            return self._select(value, 0)
+            return self._piece(value, self._select(value, 0), "", -1)
         if isinstance(value, Argument):
             return Argument(f"{value.name}[i]", f"{value.key}[i]", value.kind, hint=value.hint, reason=value.reason)
         if isinstance(value, Layer):
@@ -1042,15 +1184,31 @@ class Expressions(Engine):
     def _eval_Lambda(self, node: cst.Lambda) -> Value:
         frame = self.frame
         assert frame.unit is not None
-        return Function(
-            node, frame.scope, frame.unit, f"{frame.qualname}.<lambda>" if frame.qualname else "<lambda>", self.closure_of(frame)
-        )
+        qualname = f"{frame.qualname}.<lambda>" if frame.qualname else "<lambda>"
+        return Function(node, frame.scope, frame.unit, qualname, self.closure_of(frame), defaults=self.defaults_of(node))
+
+    def defaults_of(self, node: cst.FunctionDef | cst.Lambda) -> dict[str, Value]:
+        raise NotImplementedError
 
     def closure_of(self, frame: Any) -> dict[str, Value]:
         raise NotImplementedError
 
     def _eval_Call(self, node: cst.Call) -> Value:
         raise NotImplementedError
+
+
+def _first_axis(tensor: Tensor) -> str:
+    """What `x[i]` is cut along."""
+    return f"axis 0 of {len(tensor.shape.axes) if tensor.shape.lead is None else tensor.shape.lead}"
+
+
+def _bound_by(target: cst.BaseExpression) -> list[str]:
+    """The names that an assignment to a target binds."""
+    if isinstance(target, cst.Name):
+        return [target.value]
+    if isinstance(target, cst.StarredElement):
+        return _bound_by(target.value)
+    return [name for element in target.elements for name in _bound_by(element.value)] if isinstance(target, (cst.Tuple, cst.List)) else []
 
 
 def _is_new_axis(part: Any) -> bool:

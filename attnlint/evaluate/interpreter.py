@@ -48,17 +48,19 @@ from attnlint.domain.values import (
 from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
-from attnlint.evaluate import arithmetic, layers, tensors
+from attnlint.evaluate import arithmetic, layers, sharing, tensors
 from attnlint.evaluate.calls import BASE_LAYER, made_for_call
 from attnlint.evaluate.expressions import key_text
 from attnlint.evaluate.operations import Call, Op, bind, passthrough_argument
 from attnlint.evaluate.state import Frame
 from attnlint.evaluate.statements import Statements
+from attnlint.frameworks.effects import LAYOUT_IN_PLACE, WRITES
 from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel
 from attnlint.sites.naming import counts_heads
 from attnlint.syntax import nodes as cst
 
+_THIRD_IS_OUT = frozenset({"multiply", "divide", "true_divide", "add", "subtract", "matmul", "power", "maximum", "minimum"})
 _ROTARY = re.compile(r"rot|rope", re.I)
 _TENSOR_KEEPING = re.compile(
     r"^_*(maybe_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)",
@@ -100,7 +102,7 @@ class Interpreter(Statements):
         row = REGISTRY.properties.get(name)
         if row is None or node is None:
             return None
-        return row.meaning(self, Call(name, {"input": value}, {}, node, row.settings, self))
+        return sharing.sharing(name, value, row.meaning(self, Call(name, {"input": value}, {}, node, row.settings, self)), name)
 
     def call_operation(self, dotted: str, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
         found = REGISTRY.functions.get(dotted)
@@ -118,13 +120,44 @@ class Interpreter(Statements):
         receiver_node: cst.CSTNode | None,
     ) -> Value:
         values, nodes = bind(row, arguments, keywords, node, receiver_node)
-        values = {key: self.lifted(value) for key, value in values.items()}
+        values = {key: self.lifted(self.forced(value)) for key, value in values.items()}
         names = list(values)
 
+        out = values.get("out")
+        if name in _THIRD_IS_OUT and out is None and len(arguments) == 3 and not row.settings.get("three"):
+            out = arguments[2]
+
         def run(*chosen: Value) -> Value:
-            return row.meaning(self, Call(name, dict(zip(names, chosen, strict=True)), nodes, node, row.settings, self))
+            given = dict(zip(names, chosen, strict=True))
+            result = row.meaning(self, Call(name, given, nodes, node, row.settings, self))
+            return self._placed(name, given, result, out, node)
 
         return self.distribute([values[key] for key in names], run)
+
+    def _placed(self, name: str, given: dict[str, Value], result: Value, out: Value | None, node: cst.CSTNode) -> Value:
+        """The result of an operation in the memory that it is written to, or that it shares with its first argument."""
+        first = given.get("input", given.get("receiver"))
+        if isinstance(first, Argument):
+            first = self.as_tensor(first)
+        target: Value | None = None
+        if given.get("inplace") == Bool(True):
+            target = first
+        elif out is not None and not isinstance(out, NoneValue):
+            target = self.as_tensor(out) if isinstance(out, Argument) else out
+        elif name in WRITES or (name.endswith("_") and not name.endswith("__")):
+            target = first
+        if name in LAYOUT_IN_PLACE and isinstance(target, Tensor) and isinstance(result, Tensor):
+            if target.held is not None and name != "requires_grad_":
+                sharing.lose(self, target, "its layout is changed in place")
+                return sharing.held(sharing.new(result))
+            return result.but(held=target.held)
+        if isinstance(target, Choice):
+            sharing.lose(self, target, sharing.MAYBE_TOUCHED)
+            return sharing.new(result)
+        if isinstance(target, Tensor):
+            return sharing.changed(self, target, result)
+        cut = f"{name} {self.printed(node.args[-1].value)}" if isinstance(node, cst.Call) and node.args else name
+        return sharing.sharing(name, first, result, cut)
 
     def call_external(self, callee: External, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value:
         name = REGISTRY.canonical(callee.name)
@@ -323,13 +356,16 @@ class Interpreter(Statements):
             return self.opaque_tensor(f"the layer {layer.class_name} is not followed", node=node)
         names = list(keywords)
         before, self.paths_disagree = self.paths_disagree, any(layers.disagree(self, value) for value in arguments[:1])
+
+        def run(*chosen: Value) -> Value:
+            result = behaviour(self, layer, list(chosen[: len(arguments)]), dict(zip(names, chosen[len(arguments) :], strict=True)), node)
+            first = chosen[0] if chosen else None
+            if layer.settings.get("inplace") == Bool(True) and isinstance(first, Tensor):
+                return sharing.changed(self, first, result)
+            return sharing.sharing(layer.kind, first, result, "")
+
         try:
-            return self.distribute(
-                [*arguments, *(keywords[name] for name in names)],
-                lambda *chosen: behaviour(
-                    self, layer, list(chosen[: len(arguments)]), dict(zip(names, chosen[len(arguments) :], strict=True)), node
-                ),
-            )
+            return self.distribute([*arguments, *(keywords[name] for name in names)], run)
         finally:
             self.paths_disagree = before
 
@@ -347,6 +383,7 @@ class Interpreter(Statements):
         if any(isinstance(value, Choice) for value in arguments):
             count = len(arguments)
             return self.distribute(arguments, lambda *chosen: self.call_unknown(name, list(chosen[:count]), keywords, node, reason, callee))
+        self.risks += 1
         operands = [value for value in arguments if isinstance(value, Tensor)]
         reason = reason or f"`{name}` is not followed"
         if name == "get_interface" or (name == "get" and len(arguments) == 2):

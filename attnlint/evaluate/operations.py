@@ -370,6 +370,16 @@ def binary(engine: Interpreter, call: Call) -> Value:
     return engine.binary(call.settings["operator"], left, right, call.node, call.nodes.get("input"), call.nodes.get("other"))
 
 
+def overwritten(engine: Interpreter, call: Call) -> Value:
+    """`np.copyto(x, y)`: x holds what y does."""
+    target, value = call.tensor(), call.values.get("other")
+    return (
+        value.but(shape=target.shape)
+        if isinstance(value, Tensor)
+        else engine.opaque_tensor("what is written over a tensor", node=call.node)
+    )
+
+
 def rounded(engine: Interpreter, call: Call) -> Value:
     """int(), float(): the number itself."""
     value = call.values.get("input")
@@ -377,10 +387,13 @@ def rounded(engine: Interpreter, call: Call) -> Value:
         try:
             number = float(value.value)
         except ValueError:
+            engine.raises("ValueError")
             return Unknown("a number from text")
         return Scalar(Monomial.number(number), engine.origin(call.node))
     if isinstance(value, Tensor):
         return value
+    if not isinstance(value, Scalar):
+        engine.risks += 1
     scalar = engine.as_scalar(value, call.nodes.get("input")) if value is not None else None
     if scalar is None:
         return Unknown("a number")

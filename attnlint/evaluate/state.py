@@ -1,20 +1,25 @@
-"""The interpreter's state: frames, exclusive paths and how values of several paths are joined."""
+"""The interpreter's state: frames, what was written, exclusive paths and how values of several paths are joined."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attnlint.domain.algebra import OPAQUE, PARAMETER, Facts, Monomial, Symbol
+from attnlint.domain.heap import Held, Storage
+from attnlint.domain.journal import MISSING, Changes, Journal, Mark, Places, apply
 from attnlint.domain.shapes import Shape, unknown, vague
 from attnlint.domain.values import (
     EMPTY_PATH,
+    UNTOUCHED,
     Argument,
     Bool,
     Choice,
     ClassValue,
+    Effects,
     External,
     Factor,
     Function,
@@ -41,6 +46,7 @@ from attnlint.domain.values import (
 from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
+from attnlint.evaluate import sharing
 
 if TYPE_CHECKING:
     from attnlint.domain.record import SiteRecord
@@ -69,6 +75,33 @@ class BudgetExceeded(Exception):
     """A file needs more steps than the interpreter grants it."""
 
 
+@dataclass(frozen=True, eq=False)
+class Exit:
+    """A way out of a block: the path that leads there, what is handed out, and what was written since the block was entered."""
+
+    path: Path
+    value: Value
+    changes: Changes
+
+
+@dataclass
+class Loop:
+    """A loop that is being evaluated: the ways out of its body."""
+
+    mark: Mark
+    breaks: list[Exit] = field(default_factory=list)
+    continues: list[Exit] = field(default_factory=list)
+
+
+@dataclass
+class Attempt:
+    """A `try` whose body is being evaluated: where an exception is raised in it, by the name of its class."""
+
+    mark: Mark
+    depth: int  # frames that are open
+    raised: list[tuple[str | None, Exit]] = field(default_factory=list)
+
+
 @dataclass
 class Frame:
     """One activation: a function call, a class body or a module script."""
@@ -76,17 +109,20 @@ class Frame:
     scope: ModuleScope
     unit: Unit | None
     qualname: str
-    locals: dict[str, Value] = field(default_factory=dict)
+    locals: Places
     closure: dict[str, Value] | None = None
     function: Function | None = None
     receiver: Value | None = None
     owner: ClassValue | None = None
     path: Path = EMPTY_PATH
-    returns: list[tuple[Path, Value]] = field(default_factory=list)
+    mark: Mark | None = None  # the moment of the call
+    returns: list[Exit] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
     dead: bool = False
     call_site: Origin | None = None
-    globals: set[str] = field(default_factory=set)
+    globals: set[str] = field(default_factory=set)  # names declared `global`
+    nonlocals: dict[str, Places] = field(default_factory=dict)  # where the names live that are declared `nonlocal`
     body: cst.CSTNode | None = None
     standalone: bool = False
     context: str = ""  # identity of this activation, for symbols of values it cannot follow
@@ -99,6 +135,12 @@ class Engine:
         self.scope = scope
         self.project = project
         self.facts = Facts()
+        self.journal = Journal()
+        self.heap = Places(self.journal)  # what was done in place to each storage and container
+        self.written = Places(self.journal)  # attributes of what is no object of the tree, and globals that functions write
+        self.attempts: list[Attempt] = []
+        self.risks = 0  # what was evaluated so far that may raise an exception
+        self.storages: dict[str, Storage] = {}  # of arguments, by their keys
         self.frames: list[Frame] = []
         self.records: list[SiteRecord] = []
         self.dependencies: set[str] = set()
@@ -112,6 +154,7 @@ class Engine:
         self.counter = 0
         self.in_loop = False
         self.paths_disagree = False  # a layer is given another width on each path, of which one at least is none of its own
+        self.stems: dict[str, str] = {}  # how conditions are written, by what tells them apart
         self.each_size: dict[str, ShapeOf] = {}  # symbols that stand for every size of a shape
         self.globals: dict[tuple[str, str], Value] = {}
         self.resolving: set[tuple[str, str]] = set()
@@ -180,15 +223,34 @@ class Engine:
                 raise CallTooLong
             self.call_limit = self.step_limit  # an attention was met in there
 
+    def begin(self) -> None:
+        """Nothing has been written yet: an entry starts, which knows nothing of the others."""
+        self.journal.reset()
+        self.heap.reset()
+        self.written.reset()
+        self.attempts.clear()
+
     def grant(self) -> bool:
         """Grant the steps of one more entry; False where the file has used up all of its own."""
         most = self.project.max_steps
         self.step_limit = self.call_limit = min(self.steps + most // MAX_ENTRIES, most)
         return self.steps < most
 
+    def activation(self, scope: ModuleScope, unit: Unit | None, qualname: str, **more: Any) -> Frame:
+        """A new frame, with nothing bound yet."""
+        return Frame(scope, unit, qualname, Places(self.journal), **more)
+
+    def frameworks(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
     def origin(self, node: cst.CSTNode | None) -> Origin | None:
         unit = self.frame.unit
         return Origin(unit, node) if unit is not None and node is not None else None
+
+    def row_of(self, node: cst.CSTNode) -> int:
+        """The row that a node starts on."""
+        unit = self.frame.unit
+        return unit.span(node).start.row if unit is not None else 0
 
     def code(self, node: cst.CSTNode) -> str:
         unit = self.frame.unit
@@ -241,7 +303,11 @@ class Engine:
             kind = "argument" if value.kind == PARAMETER else "opaque"
             reason = value.reason or (None if kind == "argument" else f"`{value.name}` is not followed")
             history = (value.origin,) if value.origin else ()
-            return Tensor(unknown(value.key), Leaf(kind, value.key, reason), name=value.name, history=history)
+            storage = self.storages.get(value.key)
+            if storage is None:
+                storage = self.storages[value.key] = Storage(UNTOUCHED)
+            leaf = Leaf(kind, value.key, reason)
+            return Tensor(unknown(value.key), leaf, name=value.name, history=history, held=Held(storage))
         if isinstance(value, Unknown):
             return self.opaque_tensor(value.reason, node=node)
         return None
@@ -325,16 +391,68 @@ class Engine:
             combinations = _samples(
                 extended,
                 2 * MAX_OPTIONS,
-                lambda combination: tuple(map(_scale_key, combination[1])),
+                lambda combination: tuple(map(scale_key, combination[1])),
                 lambda combination: all(map(_is_followed, combination[1])),
             )
         if not combinations:
             return Unknown("no path is possible here")
-        results = []
-        for path, chosen in combinations:
+        return self.alternatives([(path, partial(function, *chosen)) for path, chosen in combinations])
+
+    def alternatives(self, arms: Sequence[tuple[Path, Callable[[], Value]]]) -> Value:
+        """What exclusive ways of evaluating something give; what each of them writes holds on its own path."""
+        if len(arms) == 1:
+            path, run = arms[0]
             with self.under(path):
-                results.append((path, function(*chosen)))
+                return run()
+        results: list[tuple[Path, Value]] = []
+        ends: list[tuple[Path, Changes]] = []
+        frame = self.frame
+        mark = self.journal.open()
+        try:
+            for path, run in arms:
+                with self.under(path):
+                    value = run()
+                changes = self.journal.taken_back(mark)
+                if not frame.dead:  # else it raises on this path
+                    results.append((path, value))
+                    ends.append((path, changes))
+                frame.dead = False
+        finally:
+            self.journal.close(mark)
+        if not ends:
+            frame.dead = True
+            return Unknown("it raises on every path")
+        self.join(ends)
         return self.choose(results)
+
+    def join(self, ends: Sequence[tuple[Path, Changes]]) -> None:
+        """Write what exclusive paths have written, each to hold on its own path."""
+        if len(ends) == 1:
+            apply(ends[0][1])
+            return
+        touched = {place: places for _, changes in ends for place, (places, _) in changes.items()}
+        for place, places in touched.items():
+            key = place[1]
+            before = places.held(key)
+            if before is MISSING and places.owner is not None:
+                before = self.inherited(places.owner, key)
+            values = [(path, changes[place][1] if place in changes else before) for path, changes in ends]
+            values = [(path, before if value is MISSING else value) for path, value in values]
+            bound = [(path, value) for path, value in values if value is not MISSING]
+            if not bound:
+                places.put(key, MISSING)
+            elif all(value is bound[0][1] for _, value in bound):
+                places[key] = bound[0][1]
+            else:
+                places[key] = self.choose(bound)
+
+    def inherited(self, owner: Any, name: str) -> Any:
+        """What an object holds where nothing was written to its attribute: that of its class, where there is one."""
+        return MISSING
+
+    def forced(self, value: Value) -> Value:
+        """What a generator yields, once somebody asks for it."""
+        return value
 
     def lifted(self, value: Value) -> Value:
         """A tuple whose items differ between paths, as tuples that do."""
@@ -357,7 +475,7 @@ class Engine:
             return kept[0][1]
         if len(kept) > MAX_OPTIONS:
             known = [(path, value) for path, value in kept if not isinstance(value, (Unknown, NoneValue))]
-            kept = _samples(known, MAX_OPTIONS, lambda option: _scale_key(option[1]), lambda option: _is_followed(option[1])) or kept[:1]
+            kept = _samples(known, MAX_OPTIONS, lambda option: scale_key(option[1]), lambda option: _is_followed(option[1])) or kept[:1]
         return Choice(tuple(kept)) if len(kept) > 1 else kept[0][1]
 
 
@@ -389,13 +507,13 @@ def _is_followed(value: Value) -> bool:
     return not (isinstance(content, Leaf) and content.kind == "opaque")
 
 
-def _scale_key(value: Value) -> object:
+def scale_key(value: Value) -> object:
     """What tells values apart by their scale: of products that of their operands, too."""
     if isinstance(value, Tensor):
         content = value.content
         if isinstance(content, Product):
             return Product, scale_of((*value.factors, *content.left.factors, *content.right.factors))
-        inner = tuple(map(_scale_key, content.terms)) if isinstance(content, Sum) else ()
+        inner = tuple(map(scale_key, content.terms)) if isinstance(content, Sum) else ()
         return type(content), scale_of(value.factors), inner
     return value.value if isinstance(value, (Scalar, Bool)) else type(value)
 
@@ -407,13 +525,13 @@ def _grouped(options: list[tuple[Path, Value]]) -> list[tuple[Path, Value]]:
         for index, (held, members) in enumerate(groups):
             merged = merge(held, value)
             if merged is not None:
-                groups[index] = (merged, [*members, (path, value)])
+                groups[index] = (sharing.either(held, value, merged), [*members, (path, value)])
                 break
         else:
             groups.append((value, [(path, value)]))
     if len(groups) == 1 or len(groups) == len(options):
         return [(frozenset.intersection(*(path for path, _ in members)), value) for value, members in groups]
-    scales = [_scale_key(value) for value, _ in groups]
+    scales = [scale_key(value) for value, _ in groups]
     kept: list[tuple[Path, Value]] = []
     for scale, (value, members) in zip(scales, groups, strict=True):
         common = frozenset.intersection(*(path for path, _ in members))
@@ -444,6 +562,8 @@ def same(a: Value | None, b: Value | None) -> bool:
         return a.name == b.name
     if isinstance(a, Items) and isinstance(b, Items):
         return len(a.items) == len(b.items) and all(same(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if isinstance(a, Effects) and isinstance(b, Effects):
+        return a.items == b.items
     if isinstance(a, Rest) and isinstance(b, Rest):
         return a.key == b.key and a.drop == b.drop
     if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):

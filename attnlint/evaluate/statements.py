@@ -1,14 +1,16 @@
-"""Statements: evaluated in order; both arms of an `if` are followed and joined, loops run once."""
+"""Statements: evaluated in order, and what they bind."""
 
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from attnlint.domain.algebra import AXIS, Monomial, Symbol
+from attnlint.domain.journal import Places
 from attnlint.domain.values import (
-    EMPTY_PATH,
     FILLED,
     NONE,
     Argument,
@@ -20,21 +22,22 @@ from attnlint.domain.values import (
     Mapping,
     Mask,
     Output,
-    Path,
     Rest,
     Scalar,
     ShapeOf,
     Tensor,
     Unknown,
     Value,
+    options_of,
     scale_of,
 )
 from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
-from attnlint.evaluate import arithmetic
+from attnlint.evaluate import arithmetic, flow, sharing
 from attnlint.evaluate.calls import Calls
-from attnlint.evaluate.expressions import MAX_UNROLLED, key_text, named
+from attnlint.evaluate.expressions import key_text, named
+from attnlint.evaluate.state import same, scale_key
 from attnlint.evaluate.tensors import is_fixed
 from attnlint.syntax import nodes as cst
 
@@ -54,6 +57,9 @@ _AUGMENTED = {
 }
 
 
+WRITTEN_IN_PART = "a part of it is written in place"
+
+
 def _filled(holder: Value, value: Value) -> Value:
     """A buffer after an assignment to a part of it: what is read from it is what was written."""
     if not isinstance(holder, Tensor) or not isinstance(value, Tensor):
@@ -61,9 +67,24 @@ def _filled(holder: Value, value: Value) -> Value:
     if FILLED in holder.notes and not is_fixed(value) and not scale_of(holder.factors).equals(scale_of(value.factors)):
         return holder.but(uncertain="parts with different scales are written side by side")
     if not isinstance(holder.content, Leaf) or holder.content.kind not in ("constant", "buffer", "array", "opaque"):
+        if scale_key(holder) != scale_key(value) and not is_fixed(value):
+            return holder.but(uncertain=holder.uncertain or WRITTEN_IN_PART)
         return holder
     shape = holder.shape if holder.shape.axes else value.shape
     return value.but(shape=shape, name=holder.name, notes=value.notes | {FILLED})
+
+
+def _copied(holder: Tensor, value: Tensor) -> Tensor:
+    """A tensor that is overwritten with another one."""
+    shape = holder.shape if holder.shape.axes else value.shape
+    return value.but(shape=shape, name=holder.name, notes=value.notes | {FILLED} if isinstance(holder.content, Leaf) else value.notes)
+
+
+def _is_all(part: cst.CSTNode) -> bool:
+    """`:` and `...`"""
+    if isinstance(part, cst.Slice):
+        return part.lower is None and part.upper is None and part.step is None
+    return isinstance(part, cst.Index) and isinstance(part.value, cst.Ellipsis)
 
 
 class Statements(Calls):
@@ -84,13 +105,13 @@ class Statements(Calls):
                     return
                 self._small(small)
         elif isinstance(node, cst.If):
-            self._if(node)
+            flow.branch(self, node)
         elif isinstance(node, (cst.For, cst.While)):
-            self._loop(node)
+            flow.repeat(self, node)
         elif isinstance(node, cst.With):
-            self._with(node)
+            flow.manage(self, node)
         elif isinstance(node, (cst.Try, cst.TryStar)):
-            self._try(node)
+            flow.attempt(self, node)
         elif isinstance(node, cst.FunctionDef):
             self._define_function(node)
         elif isinstance(node, cst.ClassDef):
@@ -99,7 +120,7 @@ class Statements(Calls):
             qualname = f"{frame.qualname}.{node.name.value}" if frame.qualname else node.name.value
             frame.locals[node.name.value] = self.make_class(node, frame.scope, frame.unit, self.closure_of(frame), qualname)
         elif isinstance(node, cst.Match):
-            self._match(node)
+            flow.match(self, node)
         elif isinstance(node, cst.IndentedBlock):
             self.execute_block(node.body)
         elif isinstance(node, cst.BaseSmallStatement):  # of a body on the row of its condition: `if mask is None: return x`
@@ -128,31 +149,34 @@ class Statements(Calls):
             if literal and isinstance(value, Scalar) and value.written_one and not self._is_explained(node):
                 # a 1 that is computed with says that it is meant as a constant, a default, an argument, or with a comment that says why
                 value = replace(value, written_one=False)
+            value = sharing.held(value)
             for target in node.targets:
                 self.assign_target(target.target, value, node.value)
         elif isinstance(node, cst.AnnAssign):
             if node.value is not None:
                 self.assign_target(node.target, self.evaluate(node.value), node.value)
         elif isinstance(node, cst.AugAssign):
-            current = self.evaluate(node.target)
-            right = self.evaluate(node.value)
-            operator = _AUGMENTED.get(type(node.operator).__name__, "?")
-            self.assign_target(node.target, self.binary(operator, current, right, node, node.target, node.value), node)
+            self._augmented(node)
         elif isinstance(node, cst.Expr):
             if isinstance(node.value, cst.Call) and isinstance(node.value.func, cst.Attribute) and node.value.func.attr.value == "copy_":
                 self._copy_into(node.value.func.value, node.value)
             else:
                 self.evaluate(node.value)
         elif isinstance(node, cst.Return):
-            value = self.evaluate(node.value) if node.value is not None else Unknown("nothing")
-            self.frame.returns.append((self.frame.path, value))
-            self.frame.dead = True
+            value = self.evaluate(node.value) if node.value is not None else NONE
+            if not self.frame.dead:
+                flow.leave(self, sharing.held(value))
+        elif isinstance(node, (cst.Break, cst.Continue)):
+            flow.jump(self, isinstance(node, cst.Break))
         elif isinstance(node, cst.Raise):
-            self.frame.dead = True
+            raised = node.exc.func if isinstance(node.exc, cst.Call) else node.exc
+            flow.throw(self, self.printed(raised).rpartition(".")[2] if isinstance(raised, (cst.Name, cst.Attribute)) else None)
         elif isinstance(node, cst.Assert):
             self._assert(node)
         elif isinstance(node, cst.Global):
             self.frame.globals.update(name.name.value for name in node.names)
+        elif isinstance(node, cst.Nonlocal):
+            self._declare_nonlocal([name.name.value for name in node.names])
         elif isinstance(node, (cst.Import, cst.ImportFrom)):
             self._import(node)
         elif isinstance(node, cst.Del):
@@ -175,10 +199,15 @@ class Statements(Calls):
         if self.truth(self.evaluate(test)) is None:
             self.frame.path = self.frame.path | self.conditions(test)[0]
 
+    def raises(self, name: str) -> None:
+        if self.attempts:
+            flow.throw(self, name)
+
     def _import(self, node: cst.Import | cst.ImportFrom) -> None:
         from attnlint.syntax.scope import Import
 
         frame = self.frame
+        self.risks += 1
         if isinstance(node, cst.Import):
             for alias in node.names:
                 top = alias.name.split(".")[0]
@@ -193,18 +222,78 @@ class Statements(Calls):
 
     def assign_target(self, target: cst.BaseExpression, value: Value, node: cst.CSTNode | None) -> None:
         if isinstance(target, cst.Name):
-            self.frame.locals[target.value] = named(value, target.value)
+            self.bind(target.value, value)
         elif isinstance(target, (cst.Tuple, cst.List)):
             self._unpack(target, value)
         elif isinstance(target, cst.Attribute):
-            holder = self.evaluate(target.value)
-            if isinstance(holder, Instance):
-                value = named(value, target.attr.value)
-                holder.attributes[target.attr.value] = self.stored(value, target.attr.value)
+            holder, name = self.evaluate(target.value), target.attr.value
+            value = named(sharing.held(value), name)
+            self.distribute((holder,), lambda one: self.set_attribute(one, name, value))
         elif isinstance(target, cst.Subscript):
             self._assign_item(target, value)
         elif isinstance(target, cst.StarredElement):
             self.assign_target(target.value, value, node)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a name a value, in the scope that the name belongs to."""
+        frame = self.frame
+        value = named(sharing.held(value), name)
+        if name in frame.globals:
+            module = self.module_frame
+            if module is not None and module.scope is frame.scope:
+                module.locals[name] = value
+            else:
+                self.written[frame.scope.path, name] = value
+        else:
+            frame.nonlocals.get(name, frame.locals)[name] = value
+
+    def _declare_nonlocal(self, names: Sequence[str]) -> None:
+        frame = self.frame
+        maps: list[Any] = frame.closure.maps if isinstance(frame.closure, ChainMap) else []
+        for name in names:
+            owner = next((places for places in maps if name in places), None)
+            if isinstance(owner, Places):
+                frame.nonlocals[name] = owner
+
+    def set_attribute(self, holder: Value, name: str, value: Value) -> Value:
+        """`holder.name = value` for a holder without choices."""
+        if isinstance(holder, Instance):
+            holder.attributes[name] = self.stored(value, name)
+        elif isinstance(holder, Mapping):  # a namespace
+            sharing.store(self, holder, Mapping({**holder.items, name: value}, holder.rest))
+        elif isinstance(holder, Tensor):
+            if name == "data":
+                sharing.changed(self, holder, value if isinstance(value, Tensor) else self.opaque_tensor("what is put into a tensor"))
+        elif (key := self.object_key(holder)) is not None:
+            self.written[key, name] = value
+        return NONE
+
+    def _augmented(self, node: cst.AugAssign) -> None:
+        """`x *= c`: in place where x is an array that can be changed, else x gets a new value."""
+        target = node.target
+        before, right = self.evaluate(target), self.evaluate(node.value)
+        operator = _AUGMENTED.get(type(node.operator).__name__, "?")
+        in_place = sharing.in_place(self)
+
+        def augmented(old: Value, other: Value) -> Value:
+            result = arithmetic.binary(self, operator, old, other, node, target, node.value)
+            if isinstance(old, Items) and old.mutable and isinstance(result, (Items, SequenceValue)):
+                return sharing.store(self, old, result)
+            if isinstance(old, Argument) and isinstance(result, Tensor):
+                old = self.as_tensor(old) or old
+            if not isinstance(old, Tensor) or in_place is False:
+                return sharing.new(result)
+            if in_place is None:
+                sharing.lose(self, old, "it may be changed in place, under another name")
+                return sharing.new(result)
+            return sharing.changed(self, old, result)
+
+        result = self.distribute((sharing.current(self, before), right), augmented)
+        if isinstance(target, cst.Subscript) and any(
+            isinstance(option, Tensor) and option.held is not None for _, option in options_of(result)
+        ):
+            return  # a view: what it is a view of has learned of it
+        self.assign_target(target, result, node)
 
     def stored(self, value: Value, name: str) -> Value:
         """A value kept on an object: an array that is made there is a weight."""
@@ -226,6 +315,7 @@ class Statements(Calls):
 
     def unpacked(self, value: Value, count: int, star: int | None = None) -> list[Value]:
         """`count` values from one."""
+        value = self.forced(value)
         if isinstance(value, Items):
             items = list(value.items)
             if star is None and len(items) - 1 <= count and sum(1 for item in items if isinstance(item, Rest)) == 1:
@@ -244,8 +334,7 @@ class Statements(Calls):
         if isinstance(value, Tensor) and isinstance(value.content, Output) and value.content.site.kernel is not None:
             return [value, *(Unknown("what a kernel returns beside its output") for _ in range(count - 1))]
         if isinstance(value, Tensor):
-            found = self.item_of(value)
-            return [self.one_apart(found, place) for place in range(count)]
+            return [self.piece_at(value, place) for place in range(count)]
         if isinstance(value, SequenceValue):
             return [self.one_of(value, None) for _ in range(count)]
         if isinstance(value, Layer):
@@ -300,27 +389,59 @@ class Statements(Calls):
         holder = self.evaluate(target.value)
         index_node = target.slice[0].slice if len(target.slice) == 1 else None
         index = self.evaluate(index_node.value) if isinstance(index_node, cst.Index) else None
+        whole = all(_is_all(element.slice) for element in target.slice)
+        value = sharing.held(value)
+        self.distribute((holder, value), lambda one, given: self._put(one, index, whole, given, target))
+
+    def _put(self, holder: Value, index: Value | None, whole: bool, value: Value, target: cst.Subscript) -> Value:
+        """`holder[index] = value`, without choices."""
+        if isinstance(holder, Argument) and (whole or isinstance(value, Tensor)) and holder.hint == "tensor":
+            holder = self.as_tensor(holder) or holder
         if isinstance(holder, Mapping):
             text = key_text(index) if index is not None else None
-            self.rebind(
-                target.value,
-                Mapping({**holder.items, text: value}, holder.rest) if text is not None else Mapping(holder.items, holder.rest or value),
-            )
+            after = Mapping({**holder.items, text: value}, holder.rest) if text is not None else Mapping(holder.items, holder.rest or value)
+            self._keep(holder, after, target)
         elif isinstance(holder, Tensor):
-            if isinstance(index, Tensor) and (index.dtype == "bool" or arithmetic.is_mask(index)):
-                mask = Mask("fill", value, self.origin(target), index)
-                self.rebind(target.value, holder.but(masks=(*holder.masks, mask)))
-            else:
-                self.rebind(target.value, self.distribute((holder, value), _filled))
-        elif isinstance(holder, Choice):
-            self.rebind(target.value, self.distribute((holder, value), _filled))
+            self._write(holder, index, whole, value, target)
         elif isinstance(holder, Items):
             text = key_text(index) if index is not None else None
             number = int(text) if text is not None and text.lstrip("-").isdigit() else None
-            if number is not None and -len(holder.items) <= number < len(holder.items):
+            if whole and isinstance(value, Items):
+                self._keep(holder, Items(value.items, True), target)
+            elif number is not None and -len(holder.items) <= number < len(holder.items):
                 items = list(holder.items)
                 items[number] = value
-                self.rebind(target.value, Items(tuple(items), True))
+                self._keep(holder, Items(tuple(items), True), target)
+            elif number is None:
+                self._keep(holder, SequenceValue(Unknown("an item of a list that is written to at a place that is not known")), target)
+        elif isinstance(holder, SequenceValue) and not same(holder.item, value):
+            self._keep(holder, SequenceValue(Unknown("an item of a list that is written to")), target)
+        return NONE
+
+    def _keep(self, holder: Items | Mapping | SequenceValue, after: Items | Mapping | SequenceValue, target: cst.Subscript) -> None:
+        latest = sharing.store(self, holder, after)
+        if holder.cell is None:
+            self.rebind(target.value, latest)
+
+    def _write(self, holder: Tensor, index: Value | None, whole: bool, value: Value, target: cst.Subscript) -> None:
+        """Write to a tensor: to all of it, to where a mask is True, or to a part."""
+        after: Value
+        if isinstance(index, Tensor) and (index.dtype == "bool" or arithmetic.is_mask(index)):
+            if isinstance(value, Tensor) and not is_fixed(value) and not scale_of(holder.factors).equals(scale_of(value.factors)):
+                after = holder.but(uncertain=holder.uncertain or WRITTEN_IN_PART)
+            else:
+                after = holder.but(masks=(*holder.masks, Mask("fill", value, self.origin(target), index)))
+        elif whole:
+            after = _copied(holder, value) if isinstance(value, Tensor) else holder
+            if not isinstance(value, Tensor) and scale_of(holder.factors).powers:
+                after = self.opaque_tensor("a tensor that is filled with a number", holder.name)
+        else:
+            after = _filled(holder, value)
+        if after is holder:
+            return
+        after = sharing.changed(self, holder, after)
+        if holder.held is None:
+            self.rebind(target.value, after)
 
     def _copy_into(self, target: cst.BaseExpression, call: cst.Call) -> None:
         """`buffer[..., :n].copy_(x)` writes what `buffer[..., :n] = x` does."""
@@ -328,152 +449,16 @@ class Statements(Calls):
         value = arguments[0] if arguments else keywords.get("src", NONE)
         if isinstance(target, cst.Subscript):
             self._assign_item(target, value)
-        else:
-            self.rebind(target, self.distribute((self.evaluate(target), value), _filled))
-
-    # --- branches
-
-    def _snapshot(self) -> tuple[dict[str, Value], dict[str, Value] | None]:
-        frame = self.frame
-        receiver = frame.receiver
-        return dict(frame.locals), dict(receiver.attributes) if isinstance(receiver, Instance) else None
-
-    def _restore(self, state: tuple[dict[str, Value], dict[str, Value] | None]) -> None:
-        frame = self.frame
-        frame.locals.clear()
-        frame.locals.update(state[0])
-        if state[1] is not None and isinstance(frame.receiver, Instance):
-            frame.receiver.attributes.clear()
-            frame.receiver.attributes.update(state[1])
-
-    def _if(self, node: cst.If) -> None:
-        truth = self.truth(self.evaluate(node.test))
-        when_true, when_false = self.conditions(node.test)
-        if truth is None:
-            truth = self.decided(when_true, when_false)
-        if truth is True:
-            self.execute_block(node.body.body)
             return
-        if truth is False:
-            self._else(node)
-            return
-        frame = self.frame
-        path = frame.path
-        before = self._snapshot()
-        frame.path = path | when_true
-        with self.given(node.test, True):
-            self.execute_block(node.body.body)
-        then_state, then_dead, then_path = self._snapshot(), frame.dead, frame.path
-        self._restore(before)
-        frame.dead, frame.path = False, path | when_false
-        with self.given(node.test, False):
-            self._else(node)
-        else_dead, else_path = frame.dead, frame.path
-        if then_dead and else_dead:
-            return
-        if then_dead:
-            return  # what follows runs on the other path alone, which the frame's path now says
-        if else_dead:
-            self._restore(then_state)
-            frame.dead, frame.path = False, then_path
-            return
-        frame.path = path
-        self._join(then_state, self._snapshot(), then_path - path, else_path - path)
 
-    def _else(self, node: cst.If) -> None:
-        if isinstance(node.orelse, cst.If):
-            self._if(node.orelse)
-        elif isinstance(node.orelse, cst.Else):
-            self.execute_block(node.orelse.body.body)
+        def copied(holder: Value, given: Value) -> Value:
+            if isinstance(holder, Argument):
+                holder = self.as_tensor(holder) or holder
+            if not isinstance(holder, Tensor) or not isinstance(given, Tensor):
+                return holder
+            after = sharing.changed(self, holder, _copied(holder, given))
+            if holder.held is None:
+                self.rebind(target, after)
+            return after
 
-    def _join(
-        self,
-        a: tuple[dict[str, Value], dict[str, Value] | None],
-        b: tuple[dict[str, Value], dict[str, Value] | None],
-        path_a: Path,
-        path_b: Path,
-    ) -> None:
-        merged = self._join_names(a[0], b[0], path_a, path_b)
-        attributes = self._join_names(a[1], b[1], path_a, path_b) if a[1] is not None and b[1] is not None else None
-        self._restore((merged, attributes))
-
-    def _join_names(self, a: dict[str, Value], b: dict[str, Value], path_a: Path, path_b: Path) -> dict[str, Value]:
-        result = dict(b)
-        for name, value in a.items():
-            other = b.get(name)
-            if other is value:
-                continue
-            result[name] = value if other is None else self.choose([(path_a, value), (path_b, other)])
-        return result
-
-    # --- loops and the rest
-
-    def _loop(self, node: cst.For | cst.While) -> None:
-        frame = self.frame
-        outer = self.in_loop
-        if isinstance(node, cst.For):
-            iterable = self.evaluate(node.iter)
-            items = self.items_of(iterable)
-            if items is not None and len(items) <= MAX_UNROLLED // 2 and items:
-                for item in items:
-                    self.assign_target(node.target, item, None)
-                    self.execute_block(node.body.body)
-                    if frame.dead:
-                        return
-                return
-            self.in_loop = True
-            self.assign_target(node.target, self.item_of(iterable), None)
-        else:
-            self.evaluate(node.test)
-            self.in_loop = True
-        returns = len(frame.returns)
-        self.execute_block(node.body.body)
-        self.in_loop = outer
-        if frame.dead and len(frame.returns) > returns:
-            frame.dead = False  # the loop may end without the return
-        frame.dead = False
-        if node.orelse is not None:
-            self.execute_block(node.orelse.body.body)
-
-    def _with(self, node: cst.With) -> None:
-        for item in node.items:
-            value = self.evaluate(item.item)
-            if item.asname is not None and isinstance(item.asname.name, cst.BaseExpression):
-                self.assign_target(item.asname.name, value, None)
-        self.execute_block(node.body.body)
-
-    def _try(self, node: cst.Try | cst.TryStar) -> None:
-        frame = self.frame
-        self.execute_block(node.body.body)
-        if frame.dead:
-            # the handlers may be what goes on
-            returned = bool(frame.returns)
-            if not returned:
-                frame.dead = False
-                for handler in node.handlers:
-                    self.execute_block(handler.body.body)
-                    break
-        elif node.orelse is not None:
-            self.execute_block(node.orelse.body.body)
-        if node.finalbody is not None and not frame.dead:
-            self.execute_block(node.finalbody.body.body)
-
-    def _match(self, node: cst.Match) -> None:
-        self.evaluate(node.subject)
-        frame = self.frame
-        before, path = self._snapshot(), frame.path
-        states = []
-        subject = self._text(node.subject)
-        for i, case in enumerate(node.cases):
-            self._restore(before)
-            arm: Path = frozenset({(f"{subject} is {self._text(case.pattern)}", True)}) if i else EMPTY_PATH
-            frame.path, frame.dead = path | arm, False
-            self.execute_block(case.body.body)
-            if not frame.dead:
-                states.append((self._snapshot(), arm))
-        frame.path = path
-        frame.dead = not states
-        if states:
-            self._restore(states[0][0])
-            for state, arm in states[1:]:
-                self._join(state, self._snapshot(), arm, EMPTY_PATH)
+        self.distribute((self.evaluate(target), value), copied)

@@ -18,6 +18,7 @@ FUNCTIONS: dict[str, Op] = {
     "vdot": op(o.inner, "input other"),
     "einsum": op(o.einsum, "equation *operands"),
     "tensordot": op(o.tensordot, "input other dim"),
+    "copyto": op(o.overwritten, "input other"),
     "add": op(o.binary, "input other", operator="+"),
     "subtract": op(o.binary, "input other", operator="-"),
     "multiply": op(o.binary, "input other", operator="*"),

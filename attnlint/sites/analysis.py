@@ -22,14 +22,15 @@ from attnlint.domain.values import (
     Sum,
     Tensor,
     Value,
+    assumed,
     condition_text,
 )
 from attnlint.evaluate.calls import FORWARD_METHODS
 from attnlint.evaluate.interpreter import Interpreter
-from attnlint.evaluate.state import BudgetExceeded, Frame
+from attnlint.evaluate.state import BudgetExceeded
 from attnlint.sites.judge import judge
 from attnlint.sites.scales import of_width_alone
-from attnlint.sites.sites import AttentionSite, Because, Test
+from attnlint.sites.sites import AttentionSite, Because, Test, unknown
 from attnlint.syntax.project import Project
 from attnlint.syntax.scope import ModuleScope, Statement, Unit
 from attnlint.syntax.words import CALLS, EXPONENTIAL, NO_ATTENTION, holds, may_apply, multiplies
@@ -86,7 +87,7 @@ class Analysis:
         uses = _any_of(holders, r"[(.]")
         if any(may_apply(texts[s.index]) or uses(texts[s.index]) for s in script):
             self._entry(1, self._script)
-        judged = [site for record in self.interpreter.records if (site := judge(record, self.faults)) is not None]
+        judged = [_certain(site) for record in self.interpreter.records if (site := judge(record, self.faults)) is not None]
         self.sites = merge(judged)
         self.open_calls = _open_calls(judged, self.sites)
         siblings: list[AttentionSite] = []  # one list for all, so that each finds itself in it; paths that no caller takes count, too
@@ -156,6 +157,7 @@ class Analysis:
         if self._unit(statement) is None:
             return
         for name in statement.names:
+            self.interpreter.begin()
             value = self.interpreter.global_value(self.scope, name)
             if isinstance(value, Function):
                 self._entry(statement.first, partial(self._function, value))
@@ -210,10 +212,10 @@ class Analysis:
         if not isinstance(instance, Instance):
             return
         facts = interpreter.facts
-        attributes = dict(instance.attributes)
+        made = interpreter.journal.open()
         for function in self._methods(cls, calls, caller):
             interpreter.facts = facts.copy()
-            instance.attributes = dict(attributes)
+            interpreter.journal.undo(made)
             instance.prepared = False
             name = function.qualname.rpartition(".")[2]
             if name in FORWARD_METHODS:
@@ -291,8 +293,9 @@ class Analysis:
     def _script(self) -> None:
         """Top-level statements in order, as a program of their own."""
         interpreter = self.interpreter
+        interpreter.begin()
         interpreter.facts = Facts()
-        frame = Frame(self.scope, None, "", context=f"{self.scope.path}:")
+        frame = interpreter.activation(self.scope, None, "", context=f"{self.scope.path}:")
         interpreter.module_frame = frame
         interpreter.frames.append(frame)
         try:
@@ -312,6 +315,15 @@ class Analysis:
         finally:
             interpreter.frames.clear()
             interpreter.module_frame = None
+
+
+def _certain(site: AttentionSite) -> AttentionSite:
+    """A site; a fault on a path that perhaps no run takes is none that is proved."""
+    condition = assumed(site.record.path) if site.verdict == "faulty" else None
+    if condition is None:
+        return site
+    verdict = unknown(f"it is known to be wrong only where a run meets this: {condition}")
+    return site.judged(replace(verdict, because=Because.ASSUMED))
 
 
 def _row(function: Function) -> int:
@@ -423,12 +435,17 @@ def _of_place(group: list[AttentionSite]) -> list[AttentionSite]:
     by_itself = [site for site in alone if site.verdict != "unknown" and not (proved and left_to_callers(site))]
     if not proved:
         return _distinct(by_itself) or _distinct([site for sites in callers.values() for site in sites])
-    kept: list[AttentionSite] = [site for site in by_itself if _by_default(site)]
+    kept: list[AttentionSite] = [site for site in by_itself if _by_default(site)] + [site for site in alone if _is_told(site)]
     for sites in callers.values():
-        settled = _distinct([_as_alone(site, by_itself) for site in sites if site.verdict != "unknown"])
+        settled = _distinct([_as_alone(site, by_itself) for site in sites if site.verdict != "unknown" or _is_told(site)])
         # a call of what is called attention is listed where it stands
         kept += settled or [replace(site, via=sites[0].via) for site in by_itself] or [one for one in sites if one.record.called_at is None]
     return _distinct(kept)
+
+
+def _is_told(site: AttentionSite) -> bool:
+    """Whether it is told what stays unknown beside paths that are settled: what happens there was seen, and not how it ends."""
+    return site.because in (Because.ASSUMED, Because.LOST)
 
 
 def _as_alone(site: AttentionSite, by_itself: Iterable[AttentionSite]) -> AttentionSite:

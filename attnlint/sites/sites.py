@@ -37,6 +37,8 @@ class Because(Enum):
 
     BILINEAR = "one product for keys that are projected and keys that are not"
     CONFIGURED = "callers that are seen may configure the factor"
+    ASSUMED = "a fault on a path that perhaps no run takes"
+    LOST = "a factor may be lost"
 
 
 @dataclass(frozen=True, eq=False)

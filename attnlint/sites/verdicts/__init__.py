@@ -10,11 +10,11 @@ from attnlint.sites.verdicts import lost, meant, right
 # before it is known what the ratio is made of
 FIRST: tuple[Test, ...] = (
     lost.no_number,
+    lost.lost_factors,
     right.right,
     lost.too_few_entries,
     lost.axis_of_heads,
     lost.open_cut,
-    lost.lost_factors,
     lost.no_common_size,
     lost.joined_features,
     right.learned_beside_root,

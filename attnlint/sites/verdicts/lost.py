@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER
 from attnlint.domain.axes import OPEN_CUT, vague
@@ -13,7 +14,7 @@ from attnlint.sites.naming import counts_heads
 from attnlint.sites.operands import kind_of
 from attnlint.sites.recognise import FEW
 from attnlint.sites.scales import conclusive, is_pure, lost_reasons, misread_factor, opaque_symbols, scaled_after, summed_sizes
-from attnlint.sites.sites import AttentionSite, Verdict, unknown
+from attnlint.sites.sites import AttentionSite, Because, Verdict, unknown
 
 _CAPS = ("tanh", "clamp", "clip")
 _MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
@@ -57,7 +58,7 @@ def lost_factors(site: AttentionSite) -> Verdict | None:
     q, k = site.operands
     tensors = (site.carrier, q.tensor, k.tensor, q.main, k.main)
     reason = next((tensor.uncertain for tensor in tensors if tensor is not None and tensor.uncertain), None)
-    return unknown(reason) if reason else None
+    return replace(unknown(reason), because=Because.LOST) if reason else None
 
 
 def no_common_size(site: AttentionSite) -> Verdict | None:
