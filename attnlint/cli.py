@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from attnlint._version import __version__
 
 SITE_FORMATS = ("full", "concise", "json", "json-lines")
-COMMANDS = ("check", "sites", "rules", "rule", "config", "confirm", "explain", "server", "clean", "generate-shell-completion")
+COMMANDS = ("check", "sites", "rules", "rule", "config", "confirm", "audit", "explain", "server", "clean", "generate-shell-completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments and arguments[0] in ("confirm", "server"):
+    if arguments and arguments[0] in ("audit", "confirm", "server"):
         return _hand_over(arguments[0], arguments[1:])
     if not arguments:
         build_parser().print_help()
@@ -58,7 +58,7 @@ def _hand_over(command: str, arguments: list[str]) -> int:
         module = import_module(f"attnlint.{command}")
         entry = module.main
     except (ImportError, AttributeError) as error:
-        extra = {"confirm": "probe", "server": "server"}[command]
+        extra = {"confirm": "probe"}.get(command, command)
         raise ConfigError(f"`attnlint {command}` is not available here ({error}); {remedy(extra)}") from None
     return int(entry(arguments) or 0)
 
@@ -109,6 +109,7 @@ def build_parser() -> Parser:
     _add_explain(commands)
     for name, text in (
         ("confirm", "Run a finding's code beside a float64 reference attention, before and after its fix."),
+        ("audit", "Find every attention site of repositories, archives and tables of code, on Dask."),
         ("server", "Start the language server."),
     ):
         commands.add_parser(name, help=text, add_help=False)

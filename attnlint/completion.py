@@ -30,12 +30,13 @@ def answer() -> None:
 
 
 def full_parser() -> argparse.ArgumentParser:
-    """The parser with the options of the two commands that parse their own."""
+    """The parser with the options of the commands that parse their own."""
+    from attnlint.audit.arguments import parser as audit_parser
     from attnlint.confirm.command import parser as confirm_parser
 
     parser = build_parser()
     commands = _commands(parser)
-    commands["confirm"], commands["server"] = confirm_parser(), server_parser()
+    commands["audit"], commands["confirm"], commands["server"] = audit_parser(), confirm_parser(), server_parser()
     for command in commands.values():
         for action in command._actions:
             if action.dest in RULES and not action.choices:

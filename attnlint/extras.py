@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PACKAGES = {"probe": "numpy rich", "server": "'pygls>=2.0'"}
+PACKAGES = {"probe": "numpy rich", "server": "'pygls>=2.0'", "audit": "'distributed>=2024.8' pyarrow fsspec"}
 
 
 def remedy(extra: str) -> str:

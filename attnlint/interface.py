@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from attnlint import model, screen, session
+from attnlint import config, model, screen, session
 from attnlint._version import __version__
 from attnlint.analysis import Engine, Limits, Outcome, analyse
 from attnlint.config import Resolver
@@ -45,7 +45,11 @@ class Settings:
         """
         absolute = os.path.abspath(path)
         folder = absolute if os.path.isdir(absolute) else os.path.dirname(absolute)
-        found = Resolver(cwd=folder).run
+        return cls.of(Resolver(cwd=folder).run)
+
+    @classmethod
+    def of(cls, found: config.Settings) -> Settings:
+        """What the settings of a front end say of this."""
         patterns = tuple((pattern, tuple(codes)) for pattern, codes in found.per_file_ignores.items())
         ignore = (*found.ignore, *found.extend_ignore)
         select = None if found.select is None else tuple(found.select)
