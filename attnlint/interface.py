@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from attnlint import config, model, screen, session
@@ -193,7 +193,7 @@ def lint_paths(paths: Sequence[str | os.PathLike[str]], settings: Settings | Non
 def resolver_of(settings: Settings | None, folder: str) -> Resolver:
     """The settings as the front ends take them; no configuration file is read. Raises ConfigError for an unknown rule."""
     resolver = Resolver((settings or Settings()).values(), None, isolated=True, cwd=folder)
-    session.check_selection(resolver.run)
+    session.check_selection(replace(resolver.run, source="settings"))
     return resolver
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import plots  # noqa: E402
 
 ROOT = HERE.parent
 ABOVE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+NOTEBOOK = "interface"
 PLOT = re.compile(r"^<!-- plot: (\w+) -->$", re.MULTILINE)
 
 
@@ -35,13 +37,27 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
         text = re.sub(r"\]\(docs/", "](", text)
         text = re.sub(r"\]\((" + "|".join(map(re.escape, ABOVE)) + r")", lambda found: f"]({ABOVE[found[1]]}", text)
         files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, f"{NOTEBOOK}.md", content=page_of(ROOT / "docs" / f"{NOTEBOOK}.ipynb")))
     for name, (draw, _text) in plots.PLOTS.items():
         files.append(File.generated(config, f"plots/{name}.svg", content=draw()))
     return files
+
+
+def page_of(notebook: Path) -> str:
+    """A notebook as a page: its words, its cells and what they print."""
+    parts = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        for output in cell.get("outputs", ()):
+            told = "".join(output.get("text") or output["data"]["text/plain"]).rstrip()
+            parts.append(f"```text\n{told}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Links out of the folder lead to the pages that were added; a plot stands where the page asks for it."""
     for name, there in ABOVE.items():
         markdown = markdown.replace(f"](../{name}", f"]({there}")
+    markdown = markdown.replace(f"]({NOTEBOOK}.ipynb", f"]({NOTEBOOK}.md")
     return PLOT.sub(lambda found: f"![{plots.PLOTS[found[1]][1]}](plots/{found[1]}.svg)", markdown)

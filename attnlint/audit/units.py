@@ -72,7 +72,7 @@ def digest(*parts: object) -> str:
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def partitions(units: Iterable[Unit], largest: int = 48 << 20, most: int = 64) -> Iterable[list[Unit]]:
+def partitions(units: Iterable[Unit], largest: int = 8 << 20, most: int = 32) -> Iterable[list[Unit]]:
     """Units in pieces of work. Where a piece ends depends on the units themselves, so that a new unit changes one piece, not all."""
     piece: list[Unit] = []
     size = 0

@@ -87,6 +87,7 @@ RUN = {
     ROOT / "docs" / "tutorial.md": {"python", "console", "text", "diff"},  # docs/generate.py runs them; test_site.py
     ROOT / "docs" / "mathematics.md": {"text"},
     ROOT / "docs" / "comparison.md": {"toml"},
+    ROOT / "docs" / "audit.md": {"sh", "python"},  # tests/audit/test_page.py
 }
 DOCUMENTS = [README, CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
 
