@@ -15,9 +15,10 @@ from attnlint._version import __version__
 if TYPE_CHECKING:
     from attnlint.config import ConfigError
     from attnlint.interface import Edit, Finding, Fix, Report, Settings, Site, lint, lint_paths, sites
-    from attnlint.model import Position, Step
+    from attnlint.model import Caller, Position, Step
 
 __all__ = [
+    "Caller",
     "ConfigError",
     "Edit",
     "Finding",
@@ -32,7 +33,7 @@ __all__ = [
     "lint_paths",
     "sites",
 ]
-_HOMES = {"ConfigError": "attnlint.config", "Position": "attnlint.model", "Step": "attnlint.model"}
+_HOMES = {"Caller": "attnlint.model", "ConfigError": "attnlint.config", "Position": "attnlint.model", "Step": "attnlint.model"}
 
 
 class _Sites(ModuleType):

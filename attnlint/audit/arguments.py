@@ -26,9 +26,9 @@ def parser() -> argparse.ArgumentParser:
     )
     work.add_argument("--workers", type=_positive, metavar="N", help="worker processes on this machine (default: a core each)")
     work.add_argument(
-        "--text-seconds", type=_positive, default=60, metavar="S", help="what one text may take before it is given up (default: 60)"
+        "--max-seconds", type=_positive, default=60, metavar="N", help="seconds of computing that a text is granted (default: 60)"
     )
-    work.add_argument("--text-memory", type=_positive, default=4096, metavar="MIB", help="memory that one text may take (default: 4096)")
+    work.add_argument("--max-memory", type=_positive, default=4096, metavar="MIB", help="memory that a text is granted (default: 4096)")
     work.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     rules = made.add_argument_group("rules")
     for name, text in (

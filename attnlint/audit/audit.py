@@ -98,7 +98,9 @@ def run(asked: Asked, teller: Teller) -> Done:
     _claim(asked, store)
     done = Done(Counts())
     with cluster.connected(asked.scheduler, asked.workers) as client, Ledger() as ledger:
-        teller.say(f"{len(client.nthreads())} workers, dashboard {client.dashboard_link}")
+        count = len(client.nthreads())
+        shown = f", dashboard {client.dashboard_link}" if client.dashboard_link else ""
+        teller.say(f"{count} worker{'' if count == 1 else 's'}{shown}")
         keys = _survey(asked, store, client, done, teller)
         orders = _orders(asked, store, keys, ledger, done)
         current = _judge(store, client, orders, done, teller)
@@ -106,11 +108,11 @@ def run(asked: Asked, teller: Teller) -> Done:
     if not done.failed:
         _sweep(store, [*keys, *current, *done.listings])
         _add_up(store, current, done.counts)
-    shown = summary.summarise(store, [*current, *done.listings])
-    store.write("summary.md", page.markdown(asked.sources, done.counts, shown).encode())
-    store.write("summary.html", page.html(asked.sources, done.counts, shown).encode())
+    found = summary.summarise(store, [*current, *done.listings])
+    store.write("summary.md", page.markdown(asked.sources, done.counts, found).encode())
+    store.write("summary.html", page.html(asked.sources, done.counts, found).encode())
     store.write(ABOUT, json.dumps({**_about(asked), "complete": not done.failed, "counts": asdict(done.counts)}, indent=1).encode())
-    done.told = _told(done, shown)
+    done.told = _told(done, found)
     return done
 
 
@@ -244,6 +246,8 @@ def _add_up(store: Store, current: Iterable[str], counts: Counts) -> None:
 
 def _told(done: Done, shown: summary.Summary) -> str:
     counts = done.counts
+    if done.failed:
+        return f"The audit is not complete: {len(done.failed)} partitions failed; started again, it tries them anew."
     if not done.worked:
         return "Nothing has changed since the last audit: nothing to do."
     sites, findings = sum(shown.verdicts.values()), sum(shown.rules.values())

@@ -14,6 +14,7 @@ import struct
 import sys
 from typing import IO, Any
 
+PATIENCE = 10  # seconds that may pass for one of computing: other processes compute too
 LENGTH = struct.Struct("<Q")
 
 
@@ -37,8 +38,11 @@ def receive(stream: IO[bytes]) -> Any:
 
 
 def main(seconds: int, memory: int) -> None:
-    """Lints until standard input ends. A text may take `seconds`, after which the process ends itself; `memory` in bytes bounds it."""
-    from attnlint.analysis import Engine, analyse_file
+    """Lints until standard input ends. A text may take `seconds` of computing; `memory` in bytes bounds the process.
+
+    What is stuck where no Python runs is ended from outside, or by the alarm, if nobody is there any more to do that.
+    """
+    from attnlint.analysis import Engine, Limits, analyse_file
 
     taking, answering = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints goes to standard error
@@ -50,10 +54,10 @@ def main(seconds: int, memory: int) -> None:
         while True:
             absolute, roots, plugins = receive(taking)
             if engine is None or of != (roots, plugins):
-                engine, of = Engine(roots, plugins), (roots, plugins)
+                engine, of = Engine(roots, plugins, Limits(seconds=seconds)), (roots, plugins)
                 engine.load()  # before the text's own time begins
             if hasattr(signal, "alarm"):
-                signal.alarm(seconds)
+                signal.alarm(2 * PATIENCE * seconds)
             outcome = analyse_file(absolute, True, engine)
             if hasattr(signal, "alarm"):
                 signal.alarm(0)

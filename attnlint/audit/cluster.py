@@ -30,9 +30,9 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
             _same_version(client, scheduler)
             yield client
         return
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # whatever is lost is done again, or told here
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=_dashboard(), silence_logs=logging.ERROR) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=_dashboard(), silence_logs=logging.CRITICAL) as cluster,
         Client(cluster) as client,
     ):
         yield client

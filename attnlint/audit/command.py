@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         _absolute(options.to),
         Settings.of(resolver.run),
         columns,
-        Limits(options.text_seconds, options.text_memory << 20),
+        Limits(options.max_seconds, options.max_memory << 20),
         options.scheduler,
         options.workers,
     )

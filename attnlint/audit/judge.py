@@ -41,7 +41,7 @@ class Order:
     @property
     def key(self) -> str:
         """The name of the results: the same as long as the texts, the settings and attnlint are."""
-        return digest(FORM, __version__, self.partition, self.texts, asdict(self.settings))
+        return digest(FORM, __version__, self.partition, self.texts, asdict(self.settings), asdict(self.limits))
 
     def files(self) -> dict[str, str]:
         """Where the results go, by kind."""

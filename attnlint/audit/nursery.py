@@ -10,16 +10,16 @@ import sys
 from dataclasses import dataclass, field
 
 from attnlint.analysis import Outcome
-from attnlint.audit.child import receive, send
+from attnlint.audit.child import PATIENCE, receive, send
 
 TRIES = 2
-GRACE = 5  # seconds beyond its own limit after which a process is ended from outside
+GRACE = 5  # seconds more, for a process that is just being started
 LARGE = 1 << 30  # bytes of memory above which a process is replaced by a fresh one
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one text may take: seconds, and bytes of memory."""
+    """What one text may take: seconds of computing, and bytes of memory."""
 
     seconds: int = 60
     memory: int = 4 << 30
@@ -42,14 +42,14 @@ class Nursery:
             try:
                 assert process.stdin is not None and process.stdout is not None
                 send(process.stdin, (absolute, roots, plugins))
-                if select.select([process.stdout], [], [], self.limits.seconds + GRACE)[0]:
+                if select.select([process.stdout], [], [], self._patience)[0]:
                     outcome, resident = receive(process.stdout)
                     self.largest = max(self.largest, resident)
                     if resident > LARGE:
                         self.close()
                     assert isinstance(outcome, Outcome)
                     return outcome
-                ends.append(f"took more than {self.limits.seconds} s")
+                ends.append(f"was stuck for {self._patience} s")
             except (EOFError, BrokenPipeError):
                 ends.append(self._end(process))
             self.close()
@@ -57,14 +57,15 @@ class Nursery:
         self.poisonous[absolute] = f"not analysed: it was tried {TRIES} times, and the process that linted it {told}"
         return Outcome(absolute, error=self.poisonous[absolute])
 
-    def _end(self, process: subprocess.Popen[bytes]) -> str:
-        import signal
+    @property
+    def _patience(self) -> int:
+        """Seconds after which a process that does not answer is ended."""
+        return PATIENCE * self.limits.seconds + GRACE
 
+    def _end(self, process: subprocess.Popen[bytes]) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
         code = process.returncode
-        if code is not None and code == -getattr(signal, "SIGALRM", 0):
-            return f"took more than {self.limits.seconds} s"
         if code is not None and code < 0:
             return f"was ended by signal {-code}"
         return f"ended unexpectedly (exit status {code})"

@@ -29,7 +29,7 @@ def environment(folder: Path) -> dict[str, str]:
 def audit(tmp_path: Path) -> Audit:
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         given = command(*arguments)
-        return subprocess.run(given, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(given, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=600, check=False)
 
     return run
 
