@@ -6,26 +6,76 @@ import contextlib
 import importlib
 import json
 import os
+import shutil
+import signal
 import sys
+import threading
 import time
 from typing import Any
+
+from attnlint.confirm import fence
 
 SEARCH = 15.0  # seconds of processor time for finding a case
 
 
-def main(request: str, answer: str) -> None:
-    """Reads the job file, writes the result file."""
+def main(request: str, answer: str, lifeline: int | None = None) -> None:
+    """Reads the job file, writes the result file. `lifeline` is the end of a pipe whose other end the parent holds while it lives."""
+    scratch = os.path.dirname(os.path.abspath(request))
+    if lifeline is not None and hasattr(os, "fork"):
+        _guard(lifeline, scratch)
     with open(request, encoding="utf-8") as stream:
         job = json.load(stream)
     stream = open(answer, "w", encoding="utf-8")  # noqa: SIM115 - opened before files are fenced off
+    means = fence.put_up(scratch, os.getcwd())
     if missing := [name for name in job["libraries"] if not _is_here(name)]:
         reason = f"{' and '.join(missing)} not installed here; install what it runs with: pip install {' '.join(missing)}"
         _answer(stream, {"before": None, "after": None, "reasons": [reason]})
         return
     _warm_up("torch" in job["libraries"])
-    _fence(job["limits"], os.getcwd())
+    _limit(job["limits"])
+    _refuse(os.getcwd())
     sys.setrecursionlimit(2000)
-    _answer(stream, work(job))
+    _answer(stream, {**work(job), "fence": means})
+
+
+def _guard(lifeline: int, scratch: str) -> None:
+    """Splits this process in two: one goes on and runs the code, the other ends it and removes the folder once the parent is gone.
+
+    The code can stop neither: what it is fenced in by keeps it from signalling others, and the kernel ends it with its guard.
+    """
+    guard = os.getpid()
+    worker = os.fork()
+    if not worker:
+        os.close(lifeline)
+        fence.end_with_parent(guard)
+        return
+    orphaned = threading.Event()
+
+    def watch() -> None:
+        os.read(lifeline, 1)  # returns when the parent's end is closed, however that came about
+        orphaned.set()
+        with contextlib.suppress(OSError):
+            os.kill(worker, signal.SIGKILL)
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    status = os.waitpid(worker, 0)[1]
+    if orphaned.is_set():
+        threading.Event().wait()
+    if os.WIFSIGNALED(status):  # what ended the code ends the guard, so that the parent hears of it
+        _limit_cores()
+        with contextlib.suppress(OSError):  # SIGKILL has no handler
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(guard, os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1)
+
+
+def _limit_cores() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _is_here(name: str) -> bool:
@@ -156,26 +206,32 @@ def _finite(row: Any) -> list[float | None]:
     return [value if value > float("-inf") else None for value in row]
 
 
-def _fence(limits: dict[str, Any], folder: str) -> None:
-    """Limits for this process, and a hook that refuses files outside its folder, connections and further processes."""
+def _limit(limits: dict[str, Any]) -> None:
+    """Limits on memory, time and output of this process, where the system has them."""
     try:
         import resource
     except ImportError:
-        resource = None  # type: ignore[assignment]
-    if resource is not None:
-        wanted = _used_memory() + limits["memory"] * (1 << 20)
-        for kind, soft in (
-            (resource.RLIMIT_AS, wanted),
-            (resource.RLIMIT_CPU, int(limits["seconds"]) + 5),
-            (resource.RLIMIT_FSIZE, max(limits["output"], 32 << 20)),
-            (resource.RLIMIT_CORE, 0),
-        ):
-            try:
-                hard = resource.getrlimit(kind)[1]
-                bound = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
-                resource.setrlimit(kind, (bound, bound))
-            except (ValueError, OSError):
-                continue
+        return
+    wanted = _used_memory() + limits["memory"] * (1 << 20)
+    for kind, soft in (
+        (resource.RLIMIT_AS, wanted),
+        (resource.RLIMIT_CPU, int(limits["seconds"]) + 5),
+        (resource.RLIMIT_FSIZE, max(limits["output"], 32 << 20)),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        try:
+            hard = resource.getrlimit(kind)[1]
+            bound = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+            resource.setrlimit(kind, (bound, bound))
+        except (ValueError, OSError):
+            continue
+
+
+def _refuse(folder: str) -> None:
+    """A hook that refuses files outside the folder, connections and further processes where Python itself is asked for them.
+
+    It says what is refused, and is all there is where the system has no fence of its own.
+    """
     inside = os.path.realpath(folder) + os.sep
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -186,9 +242,18 @@ def _fence(limits: dict[str, Any], folder: str) -> None:
             )
             if writes and isinstance(path, (str, bytes)) and not _inside(path, inside):
                 raise PermissionError(f"writing to {os.fsdecode(path)} is refused while a finding is confirmed")
+        elif event == "sqlite3.connect":
+            if arguments[0] not in (":memory:", "") and not _inside(arguments[0], inside):
+                raise PermissionError(f"writing to {os.fsdecode(arguments[0])} is refused while a finding is confirmed")
         elif event in _REFUSED:
             raise PermissionError(f"`{event}` is refused while a finding is confirmed")
 
+    def make(path: Any, *_arguments: Any, **_keywords: Any) -> None:
+        raise PermissionError(f"making {os.fsdecode(path)} is refused while a finding is confirmed")
+
+    for name in ("mkfifo", "mknod"):  # of these no hook is told
+        if hasattr(os, name):
+            setattr(os, name, make)
     sys.addaudithook(refuse)
 
 
@@ -197,6 +262,7 @@ _REFUSED = frozenset(
         *("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "ftplib.connect", "smtplib.connect", "webbrowser.open"),
         *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.startfile"),
         *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate"),
+        *("os.utime", "os.setxattr", "os.removexattr", "os.chflags"),
         *("os.kill", "os.killpg", "shutil.rmtree", "shutil.move", "shutil.copyfile"),
     ]
 )
@@ -217,4 +283,4 @@ def _used_memory() -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:4]))

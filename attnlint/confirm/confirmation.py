@@ -84,6 +84,8 @@ def confirm(
 def conclude(finding: Finding, job: Mapping[str, Any], result: Mapping[str, Any]) -> Confirmation:
     """The confirmation that a child's result amounts to."""
     case = dict(result.get("case") or {})
+    if "fence" in result:
+        case["fence"] = list(result["fence"])
     if result.get("stubs"):
         case["stand_ins"] = list(result["stubs"])
     if not result.get("before"):

@@ -285,6 +285,8 @@ def describe(error: BaseException) -> str:
     """An exception in one line."""
     text = " ".join(str(error).split())
     kind = type(error).__name__
+    if isinstance(error, MemoryError) or "allocate memory" in text:
+        return f"{kind}: it needs more memory than it is granted (--memory grants more)"
     return f"{kind}: {text[:160]}" if text else kind
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,9 @@ _KEPT = (
     "SYSTEMDRIVE",
     "COVERAGE_PROCESS_START",
 )
+
+
+_NO_MEMORY = ("MemoryError", "allocate memory", "bad_alloc", "out of memory")
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,16 @@ def run_child(job: dict[str, Any], limits: Limits) -> dict[str, Any]:
                 stream,
             )
         output = os.path.join(folder, "output")
-        with open(output, "wb") as sink:
+        with open(output, "wb") as sink, _lifeline() as end:
             process = subprocess.Popen(
-                [sys.executable, "-X", "utf8", "-m", "attnlint.confirm.child", request, answer],
+                [sys.executable, "-X", "utf8", "-m", "attnlint.confirm.child", request, answer, *map(str, end)],
                 cwd=work,
                 env=_environment(work),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=end,
             )
             try:
                 status = process.wait(limits.seconds)
@@ -73,6 +78,20 @@ def run_child(job: dict[str, Any], limits: Limits) -> dict[str, Any]:
             finally:
                 _kill(process)
         return _result(answer, output, status, limits)
+
+
+@contextlib.contextmanager
+def _lifeline() -> Iterator[tuple[int, ...]]:
+    """The end of a pipe for the child; the other closes with this process, however that ends. None where there is no fork."""
+    if not hasattr(os, "fork"):
+        yield ()
+        return
+    theirs, own = os.pipe()
+    try:
+        yield (theirs,)
+    finally:
+        os.close(own)
+        os.close(theirs)
 
 
 def _result(answer: str, output: str, status: int, limits: Limits) -> dict[str, Any]:
@@ -89,6 +108,10 @@ def _result(answer: str, output: str, status: int, limits: Limits) -> dict[str, 
 
 
 def _cause(status: int, tail: str, limits: Limits) -> str:
+    if any(words in tail for words in _NO_MEMORY):
+        return f"it needs more memory than {limits.memory} MiB (--memory grants more)"
+    if status == -getattr(signal, "SIGKILL", 0):
+        return "its process was killed by the system, as happens where it needs more memory than the machine has"
     if status < 0:
         names = {
             signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None: "it used up its time",
@@ -99,8 +122,6 @@ def _cause(status: int, tail: str, limits: Limits) -> str:
         except ValueError:
             return f"its process was ended by signal {-status}"
         return names.get(number, f"its process crashed ({number.name})")
-    if "MemoryError" in tail or "can't allocate memory" in tail:
-        return f"it needs more than {limits.memory} MiB of memory"
     return f"its process exited with status {status} before anything was measured" + (
         f": {tail.strip().splitlines()[-1][:200]}" if tail.strip() and status else ""
     )
