@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from attnlint.domain.record import Call
@@ -39,7 +41,20 @@ def lint_text(text: str, path: str, project: Project | None = None, rules: Seque
         except (SyntaxError, ValueError, RecursionError):
             return None
 
-    return settled(_judge(text, path, tree, rules), text_of, again)
+    with _collector_off():
+        return settled(_judge(text, path, tree, rules), text_of, again)
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """No cyclic collection meanwhile: nearly all that is made for a file is kept until its end, and each round would look at it again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] | None) -> LintResult:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 INTERPRETED = 8  # a byte that is interpreted costs about as much as so many that are only parsed
 WORTH_A_PROCESS = 3_000_000  # weight from which on a process of its own pays
+FEW = 200  # so many files may be a part of their tree only: what they import is looked at, too
 BATCH = 400_000
 BATCH_FILES = 24
 
@@ -71,10 +72,26 @@ def screen_files(files: Sequence[SourceFile], cache: Cache | None = None, everyt
         if look.suppresses:
             screened.with_suppressions.append(one.absolute)
         looks.append((one.absolute, len(data), content, look))
+    few = len(looks) <= FEW
     for absolute, size, content, look in looks:
-        interpret = everything or look.holds or not holders.isdisjoint(look.names)
+        interpret = (
+            everything or look.holds or not holders.isdisjoint(look.names) or (few and bool(look.names) and _leads_outside(absolute))
+        )
         screened.jobs.append(Job(absolute, size, interpret, content))
     return screened
+
+
+def _leads_outside(absolute: str) -> bool:
+    """Whether a file imports something that leads to attention in a file that may not be among those of the run."""
+    from attnlint.syntax.project import Project
+
+    index = Project([absolute]).index
+    own = index.file(absolute)
+    if own is None:
+        return False
+    met: set[str] = set()
+    targets = (*own.imports.values(), *own.stars)
+    return any(bool(index.leads(absolute, target, met)) for target in targets)
 
 
 def run(jobs: Sequence[Job], engine: Engine, processes: int, cache: Cache | None, done: Callable[[Outcome], None]) -> None:

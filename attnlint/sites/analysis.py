@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from attnlint.domain.algebra import PARAMETER, Facts
 from attnlint.domain.record import SiteRecord
@@ -32,7 +32,7 @@ from attnlint.sites.judge import judge
 from attnlint.sites.scales import of_width_alone
 from attnlint.sites.sites import AttentionSite, Because, Test, unknown
 from attnlint.syntax.project import Project
-from attnlint.syntax.scope import ModuleScope, Statement, Unit
+from attnlint.syntax.scope import Import, ModuleScope, Statement, Unit
 from attnlint.syntax.words import CALLS, EXPONENTIAL, NO_ATTENTION, holds, may_apply, multiplies
 
 MAX_CALLER_ROUNDS = 3
@@ -97,15 +97,26 @@ class Analysis:
         return self.sites
 
     def _imported_calls(self, text: str) -> set[str]:
-        """The names that a definition uses, imported from the tree, that speak of attention."""
-        found = set()
+        """The names that a definition uses, imported from the tree, that lead to attention there."""
+        return {name for name, used in self._leading.items() if used.search(text) is not None}
+
+    @cached_property
+    def _leading(self) -> dict[str, re.Pattern[str]]:
+        """What is imported from the tree and leads to attention there, by whatever name, or is named for it, and how it is used."""
+        project, path = self.interpreter.project, self.scope.path
+        found: dict[str, str] = {}
+        met: set[str] = set()
         for name, target in self.scope.imports.items():
-            spoken = CALLS.search(name) or CALLS.search(target.attribute or "")
-            if not spoken or NO_ATTENTION.search(target.attribute or name):
-                continue
-            if re.search(rf"\b{re.escape(name)}\b", text) and self.interpreter.project.resolve(self.scope.path, target) is not None:
-                found.add(name)
-        return found
+            leads = project.index.leads(path, target, met)
+            if leads is True or (_is_spoken(name, target) and project.resolve(path, target) is not None):
+                found[name] = re.escape(name)
+            elif isinstance(leads, frozenset):
+                found.update({one: rf"{re.escape(name)}\.{re.escape(one)}" for one in leads})
+        for star in self.scope.star_imports:
+            leads = project.index.leads(path, star, met)
+            found.update({one: re.escape(one) for one in leads} if isinstance(leads, frozenset) else {})
+        self.interpreter.dependencies |= met - {path}
+        return {name: re.compile(rf"\b{used}\b") for name, used in found.items()}
 
     def _open_names(self) -> tuple[set[str], set[str]]:
         """Names of functions and classes whose sites depend on what callers pass, and of those that only apply a softmax to it."""
@@ -324,6 +335,12 @@ def _certain(site: AttentionSite) -> AttentionSite:
         return site
     verdict = unknown(f"it is known to be wrong only where a run meets this: {condition}")
     return site.judged(replace(verdict, because=Because.ASSUMED))
+
+
+def _is_spoken(name: str, target: Import) -> bool:
+    """Whether an import is named for attention."""
+    spoken = CALLS.search(name) or CALLS.search(target.attribute or "")
+    return spoken is not None and NO_ATTENTION.search(target.attribute or name) is None
 
 
 def _row(function: Function) -> int:

@@ -11,6 +11,7 @@ import tokenize
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 
+from attnlint.syntax.index import Index
 from attnlint.syntax.scope import Import, ModuleScope
 
 FRAMEWORKS = frozenset(
@@ -41,6 +42,7 @@ class Project:
         self._near = {os.path.dirname(file) for file in files}
         self._modules: OrderedDict[str, ModuleScope | None] = OrderedDict()
         self._tops: dict[str, str] = {}
+        self.index = Index(self.resolve)
         self._exists: dict[str, bool] = {}
 
     def with_texts(self, texts: Mapping[str, str]) -> Project:
@@ -91,7 +93,8 @@ class Project:
             if name in FRAMEWORKS and os.path.relpath(directory, top).split(os.sep)[0] != name:
                 return None  # the tables know it: a file of that name, or its source in another root, is not what is meant
             # a file given by itself opens its directory to its neighbours only: `layers/tensorflow.py` is nobody else's `tensorflow`
-            bases = [top, *self._open, *(base for base in _parents(directory) if base in self._near), directory]
+            above = [base for base in _parents(directory) if base in self._near or self._is_package(base, name, directory)]
+            bases = [top, *self._open, *above, directory]
         parts = [part for part in target.module.split(".") if part]
         for base in dict.fromkeys(bases):
             package = self._file(os.path.join(base, *parts))
@@ -102,6 +105,12 @@ class Project:
             if package is not None:
                 return package, target.attribute
         return None
+
+    @staticmethod
+    def _is_package(base: str, name: str, directory: str) -> bool:
+        """Whether a folder lies in the package of that name below `base`: one without `__init__.py` is a package, too."""
+        package = os.path.join(base, name)
+        return directory == package or directory.startswith(package + os.sep)
 
     def _binds(self, package: str, importer: str, name: str) -> bool:
         """Whether a package itself binds a name that one of its files has, too; to the package's own imports it is the file."""
