@@ -55,7 +55,7 @@ def _hand_over(command: str, arguments: list[str]) -> int:
     from attnlint.extras import remedy
 
     try:
-        module = import_module(f"attnlint.{command}")
+        module = import_module({"audit": "attnlint.audit.command"}.get(command, f"attnlint.{command}"))
         entry = module.main
     except (ImportError, AttributeError) as error:
         extra = {"confirm": "probe"}.get(command, command)

@@ -4,14 +4,3 @@ An audit has two rounds over its source. The survey reads every text once and no
 second round lints each such text once, wherever it lies, beside the others of its repository. Both work through partitions whose
 results are written before they count as done, so that an audit that was interrupted goes on where it was.
 """
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Exit status: 0 the audit is complete, 2 it is not; findings are what it is for, and no reason to fail."""
-    from attnlint.audit.command import main as run
-
-    return run(arguments)

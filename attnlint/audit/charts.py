@@ -44,8 +44,8 @@ def share(parts: Mapping[str, int], order: Sequence[str], name: str) -> str:
             continue
         width = WIDTH * count / total
         drawn.append(_part(word, x, 0, max(SHORTEST, width - 1), 44, f"{count:,} {word} ({100 * count / total:.1f} %)"))
-        if width > 90:
-            drawn.append(f'<text class="inside" x="{x + 10:.1f}" y="27">{escape(word)} {100 * count / total:.0f} %</text>')
+        if width > 118:
+            drawn.append(f'<text class="inside {escape(word)}" x="{x + 10:.1f}" y="27">{escape(word)} {100 * count / total:.0f} %</text>')
         x += width
     return f'<svg viewBox="0 0 {WIDTH} 46" role="img" aria-label="{escape(name)}">{"".join(drawn)}</svg>'
 

@@ -25,6 +25,7 @@ from attnlint.interface import Settings
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Exit status: 0 the audit is complete, 2 it is not; findings are what it is for, and no reason to fail."""
     options = parser().parse_args(list(arguments))
     if options.scheduler and options.workers:
         raise ConfigError("--workers is for a cluster on this machine; that of --scheduler has the workers that it was started with")

@@ -30,19 +30,20 @@ p.lead, p.note { color: var(--faint); margin: .2em 0 1.2em }
 svg { width: 100%; height: auto; display: block }
 svg text { fill: var(--ink); font: 13px system-ui, sans-serif }
 svg text.number { fill: var(--faint) }
-svg text.inside { fill: #fff; font-weight: 600 }
+svg text.inside { fill: #fff; font-weight: 600 } svg text.inside.unknown { fill: var(--ink) }
 rect.correct { fill: var(--correct) } rect.intended { fill: var(--intended) } rect.unknown { fill: var(--unknown) }
 rect.faulty { fill: var(--faulty) } rect.finding { fill: var(--finding) }
 ul.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3em 1.6em; padding: 0; margin: .8em 0 0 }
 ul.legend i { display: inline-block; width: .8em; height: .8em; margin-right: .45em; border-radius: 2px; background: var(--unknown) }
 ul.legend i.correct { background: var(--correct) } ul.legend i.intended { background: var(--intended) }
 ul.legend i.faulty { background: var(--faulty) }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 1em; margin: 1.6em 0 }
+dl { display: grid; grid-template-columns: repeat(6, auto); gap: 1em; margin: 1.6em 0 }
 dt { color: var(--faint); font-size: .85em } dd { margin: 0; font-size: 1.5em; font-variant-numeric: tabular-nums }
 table { border-collapse: collapse; width: 100%; font-size: .92em }
 th { text-align: left; color: var(--faint); font-weight: 500 }
 th, td { padding: .4em .6em .4em 0; border-bottom: 1px solid var(--line); vertical-align: top }
-td.number { text-align: right; padding-right: 1.2em }
+td.number { text-align: right; padding-right: 1.2em; width: 3.5em }
+@media (max-width: 640px) { dl { grid-template-columns: repeat(3, auto) } }
 td code { font-size: .9em; overflow-wrap: anywhere }
 """
 
