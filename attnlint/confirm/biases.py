@@ -17,8 +17,8 @@ def watching(found: dict[tuple[str, int], float]) -> Iterator[None]:
 
     original = Trace.measure
 
-    def measure(self: Any, track: Any, x: Any, axis: int, weights: Any, op: str) -> Any:
-        run = original(self, track, x, axis, weights, op)
+    def measure(self: Any, track: Any, x: Any, axis: int, weights: Any, op: str, gain: float = 1.0) -> Any:
+        run = original(self, track, x, axis, weights, op, gain)
         factor = addend_factor(self.arrays, track.events)
         if factor is not None:
             place = (run.place.user.file, run.place.user.line)
@@ -42,7 +42,9 @@ def addend_factor(arrays: Any, events: Any) -> float | None:
         factor = float(event.alpha)
         for later in events[index + 1 :]:
             if type(later).__name__ == "Scale":
-                value = later.value if isinstance(later.value, float) else arrays.constant(later.value)
+                value = later.value if isinstance(later.value, float) else None
+                if value is None and not isinstance(later.value, tuple):
+                    value = arrays.constant(later.value)
                 if value is None:
                     return worst
                 factor *= float(value)

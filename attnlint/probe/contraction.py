@@ -98,6 +98,15 @@ def contraction(position: Position, out: Geometry, letters: tuple[str, str, str]
     return Contraction(shape, (_vectors(names[0], whole[0], (), contracted), _vectors(names[1], whole[1], (), contracted)))
 
 
+def operand_position(position: Position, out: Geometry, out_letters: str, letters: str, g: Geometry) -> Position:
+    """Where the vectors of the sampled entries begin in one operand of the product, which lies at `g` with axes `letters`."""
+    import numpy as np
+
+    place = {c: i for i, c in zip(within(position, out)[0], out_letters, strict=True) if c != "."}
+    zero = np.zeros((1, 1), np.int64)
+    return Position(tuple(place.get(c, zero) if size > 1 else zero for c, size in zip(letters, g.sizes, strict=True)), g)
+
+
 def _groups(batch: dict[str, Any], rows: int) -> tuple[Any, Any]:
     """The first row of each group of rows that share all these indices, and the groups as a `Contraction` has them."""
     import numpy as np

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attnlint.probe.frames import Line, Place
 from attnlint.probe.values import Factor, Geometry, Samples, Statistics
+
+if TYPE_CHECKING:
+    from attnlint.probe.heads import HeadFigures
 
 FILL_MASKS_BELOW = -30.0
 """A fill of this or less takes a key out of the softmax; anything above leaves it in (the multiplicative-mask fault)."""
@@ -29,7 +32,8 @@ class Arrays(Protocol):
     def trainable(self, a: Any) -> bool: ...
     def constant(self, a: Any) -> float | None: ...
     def zero_one(self, a: Any) -> bool: ...
-    def rows(self, a: Any, axis: int, every: int) -> Any: ...
+    def row_tops(self, a: Any, axis: int) -> Any: ...
+    def first_bad(self, a: Any) -> tuple[int, ...] | None: ...
     def row_sums(self, weights: Any, axis: int) -> Any: ...
 
 
@@ -73,6 +77,14 @@ class SoftCap(NamedTuple):
     at: Geometry
 
 
+class Dropped(NamedTuple):
+    """Dropout: entries were multiplied by those of `noise` times `gain`, 0 for the ones that were dropped."""
+
+    at: Geometry
+    noise: Any
+    gain: float
+
+
 class Move(NamedTuple):
     """A new storage whose entries correspond, index by index and broadcast, to those of `source` in the storage before."""
 
@@ -94,6 +106,7 @@ class Product:
 
     __slots__ = (
         "dtype",
+        "gains",
         "geometry",
         "head_dim",
         "k",
@@ -115,6 +128,7 @@ class Product:
         self.q_letters, self.k_letters, self.out_letters = letters
         self.head_dim = head_dim
         self.q_info = self.k_info = EMPTY
+        self.gains: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
         self.q_shape: tuple[int, ...] = ()
         self.k_shape: tuple[int, ...] = ()
         self.dtype = "float32"
@@ -143,19 +157,22 @@ class Track(NamedTuple):
 class Exponential:
     """exp(logits) whose sum and product with the values are still to come."""
 
-    __slots__ = ("axis", "contracted", "logits", "run", "summed", "track")
+    __slots__ = ("axis", "contracted", "gain", "logits", "run", "summed", "track")
 
-    def __init__(self, logits: Any, track: Track) -> None:
-        self.logits, self.track = logits, track
+    def __init__(self, logits: Any, track: Track, gain: float = 1.0) -> None:
+        self.logits, self.track, self.gain = logits, track, gain  # exp(logits * gain): ln 2 for powers of two
         self.summed = self.contracted = False
         self.axis: int | None = None
         self.run: Run | None = None
 
 
 class Weights(NamedTuple):
+    """Weights that softmax made along the axis of this stride and size; `across` are the axes along which it should not have."""
+
     run: Run
     stride: int
     size: int
+    across: tuple[tuple[int, int], ...] = ()
 
 
 class ExpPart(NamedTuple):
@@ -176,10 +193,12 @@ class Info(NamedTuple):
     normalised: str = ""  # "l2", "rms" or "layer"
     norm_of: Any = None
     norm_form: str = ""  # "square", "sum", "norm", "inverse"
+    gains: tuple[Any, ...] = ()  # multipliers that differ from head to head, and moves since: Scale and Move
     table: Any = None  # what it was multiplied by entry by entry (rope's cosine or sine)
     track: Track | None = None
     weights: Weights | None = None
     weight_sum: Run | None = None
+    cross_sum: Run | None = None  # weights summed over another axis than softmax's
     exponential: ExpPart | None = None
     exp_sum: tuple[Exponential, ...] = ()
     exp_output: tuple[Exponential, ...] = ()  # exponentials times values, not divided by their sum yet
@@ -214,13 +233,16 @@ class Run:
         "dropped_mass",
         "dtype",
         "head_dim",
+        "heads",
         "k_shape",
         "keys",
         "learned",
         "logit_slope",
         "logits_shape",
         "masked_after",
+        "max_logit",
         "mixed",
+        "non_finite",
         "normalised",
         "notes",
         "op",
@@ -234,10 +256,13 @@ class Run:
         "reference",
         "samples",
         "slope_error",
+        "softmax_over",
         "statistics",
         "terms",
         "trainable",
+        "uneven",
         "weight_factors",
+        "wrong_axis",
         "zeroed",
     )
 
@@ -258,11 +283,17 @@ class Run:
         self.samples: Samples | None = None
         self.normalised = self.learned = self.capped = self.trainable = False
         self.zeroed = self.mixed = self.opaque = ""
+        self.non_finite = ""  # the first place of a NaN, an infinity or a row without a key
+        self.softmax_over = ""  # the axis that softmax ran over, where the values are summed over another
+        self.max_logit: float | None = None
+        self.heads: tuple[HeadFigures, ...] = ()
         self.notes: list[str] = []
         self.weight_factors: list[Factor] = []
         self.output_factors: list[Factor] = []
         self.masked_after: Line | None = None
         self.dropped_mass = False
+        self.wrong_axis = False
+        self.uneven = False  # multiplied by numbers that differ from row to row, and heads could not be told apart
         self.done = False
 
 

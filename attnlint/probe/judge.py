@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from attnlint.probe.expect import Expect
 from attnlint.probe.facts import Run, product_of
 from attnlint.probe.measure import operand_scale
-from attnlint.probe.values import Factor
+from attnlint.probe.values import Factor, Head
 
 TOLERANCE = {"float16": 5e-3, "bfloat16": 1e-2}
 TOLERANCE_ELSE = 1e-3
@@ -32,6 +32,7 @@ class Verdict:
     slope: float | None
     factors: tuple[Factor, ...]
     notes: tuple[str, ...] = field(default=())
+    heads: tuple[Head, ...] = field(default=())
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,13 @@ def judge(run: Run, expect: Expect | None) -> Verdict:
     notes = list(run.notes)
     slope = _measured_slope(run)
     scales = [product_of(factors) for _, factors in run.terms]
-    if slope is not None and run.r_squared is not None and run.r_squared >= R_SQUARED_LEAST:
+    heads = _heads_of(run, scales[0])
+    odd = None if run.learned or run.normalised or len(run.terms) > 1 else _odd_head(heads, run, expect, tol, notes)
+    if odd is not None:
+        scales[0] = slope = odd
+    elif run.uneven:
+        scales[0] = None
+    elif slope is not None and run.r_squared is not None and run.r_squared >= R_SQUARED_LEAST:
         if scales[0] is None:
             scales[0] = slope
         elif scales[0] == 0 or abs(slope / scales[0] - 1) > max(tol, 8 * run.slope_error):
@@ -85,7 +92,7 @@ def judge(run: Run, expect: Expect | None) -> Verdict:
         parts = ", ".join(f"{r.scale:.6g} at d={r.head_dim}" for r in readings[: len(run.terms)] if r.scale is not None)
         notes.append(f"a sum of {len(run.terms)} products ({parts})")
     factors = tuple(f for _, fs in run.terms for f in fs)
-    status, kind = _status(run, best, expect, tol, notes)
+    status, kind = _status(run, best, expect, tol, notes, one_line=odd is not None)
     return Verdict(
         status,
         kind,
@@ -96,18 +103,73 @@ def judge(run: Run, expect: Expect | None) -> Verdict:
         slope if len(run.terms) == 1 or best.part == 0 else None,
         (*factors, *run.weight_factors, *run.output_factors),
         tuple(dict.fromkeys(notes)),
+        tuple(replace(head, ratio=head.scale / best.expected) if head.scale is not None else head for head in heads),
     )
 
 
-def _status(run: Run, best: Reading, expect: Expect | None, tol: float, notes: list[str]) -> tuple[str, str | None]:
+def _heads_of(run: Run, scale: float | None) -> tuple[Head, ...]:
+    """The heads' figures; the scale of a head whose own slope could not be measured is that of all."""
+    operands = operand_scale(run.terms) if run.terms else None
+    uneven = len({f.logit_slope is None for f in run.heads}) > 1 or (run.logit_slope is None and run.r_squared is not None)
+    return tuple(
+        Head(
+            f.head,
+            f.logit_slope * operands if f.logit_slope is not None and operands is not None else None if uneven else scale,
+            None,
+            f.entropy,
+            f.max_logit,
+            f.max_weight,
+            f.saturated,
+        )
+        for f in run.heads
+    )
+
+
+def _odd_head(heads: tuple[Head, ...], run: Run, expect: Expect | None, tol: float, notes: list[str]) -> float | None:
+    """The scale of the head that is furthest off, where the heads' measured scales are not one and the same."""
+    measured = [
+        (head, f.slope_error)
+        for head, f in zip(heads, run.heads, strict=True)
+        if f.logit_slope is not None and head.scale is not None and 8 * f.slope_error < 0.05
+    ]
+    scales = [head.scale for head, _ in measured if head.scale]
+    if run.head_dim is None or not scales:
+        return None
+    middle = sorted(scales)[len(scales) // 2]
+    off = [head for head, error in measured if head.scale and abs(head.scale / middle - 1) > max(tol, 8 * error)]
+    uneven = run.logit_slope is None
+    if not off and not (uneven and len(scales) == len(heads)):
+        return None
+    expected = _expected(run.head_dim, expect)
+    worst = max(measured, key=lambda pair: _distance(pair[0].scale, expected))[0]
+    if off:
+        others = [head for head in heads if head.scale is not None and abs(head.scale / expected - 1) > tol]
+        named = ", ".join(f"{head.head} ({head.scale:.4g})" for head in (others or off)[:8])
+        notes.append(f"the heads' scales differ: head {named} of {len(heads)} (counted from 0); most have {middle:.4g}")
+    return worst.scale
+
+
+def _distance(scale: float | None, expected: float) -> float:
+    return abs(math.log(scale / expected)) if scale is not None and scale / expected > 0 else math.inf
+
+
+def _status(
+    run: Run, best: Reading, expect: Expect | None, tol: float, notes: list[str], *, one_line: bool = False
+) -> tuple[str, str | None]:
     met = best.ratio is not None and abs(best.ratio - 1) <= tol
     fine = "declared" if expect is not None else "ok"
-    affine = run.r_squared is None or run.r_squared >= R_SQUARED_LEAST or run.capped or run.mixed
-    if not affine:
-        return _not_affine(run, notes)
-    if run.masked_after is not None:
+    if run.masked_after is not None and (run.r_squared is None or run.r_squared >= R_SQUARED_LEAST or run.capped or run.mixed):
         notes.append(f"weights are masked after softmax at {run.masked_after.file}:{run.masked_after.line}; rows no longer sum to 1")
         return "fault", "mask-after-softmax"
+    if run.non_finite:
+        notes.insert(0, run.non_finite)
+        return "fault", "non-finite"
+    if run.wrong_axis and not (expect is not None and met):
+        notes.insert(0, run.softmax_over)
+        return "fault", "softmax-axis"
+    affine = one_line or run.r_squared is None or run.r_squared >= R_SQUARED_LEAST or run.capped or run.mixed
+    if not affine:
+        return _not_affine(run, notes)
     if run.normalised and not met and expect is None:
         shown = "unknown" if best.scale is None else f"{best.scale:.6g}"
         notes.append(f"q and k are normalised: the temperature is {shown}, no verdict")
@@ -180,6 +242,11 @@ def name_kind(run: Run, best: Reading) -> tuple[str, list[str]]:
         return "constant-scale", ["a negative scale"]
     if any(kind == "missing-scale" for kind, _ in fits):
         return "missing-scale", labels
+    powers = [f.value for f in factors if f.op.startswith("exponential of base") and f.value is not None]
+    if powers and abs(s / powers[0] * math.sqrt(d) - 1) <= tol:
+        return "constant-scale", [
+            f"1/√d, but powers of {math.exp(powers[0]):g} where softmax has powers of e: multiply by 1/ln of that base"
+        ]
     if abs(s * d - 1) <= tol:
         rooted = [f for f in factors if f.value is not None and abs(f.value * math.sqrt(d) - 1) <= tol]
         quarter = [f for f in factors if f.value is not None and abs(f.value * d**0.25 - 1) <= tol]

@@ -7,13 +7,14 @@ the trace: moves, factors, addends, masks, soft-cap.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from attnlint.probe.contraction import contraction
+from attnlint.probe.contraction import contraction, operand_position
 from attnlint.probe.facts import (
     FILL_MASKS_BELOW,
     Add,
     Arrays,
+    Dropped,
     Fill,
     Joined,
     Move,
@@ -28,9 +29,12 @@ from attnlint.probe.facts import (
     coarser,
     product_of,
 )
-from attnlint.probe.positions import Lost, Position, moved, piece, sample, take, within
+from attnlint.probe.heads import HeadAxis, figures, head_axis, letters_of, roles_of, rows_of
+from attnlint.probe.health import logits_trouble
+from attnlint.probe.positions import Lost, Position, gain_at, moved, piece, sample, take, within
+from attnlint.probe.regression import ROUNDING, Fit, regress
 from attnlint.probe.trace import Trace
-from attnlint.probe.values import Factor, Samples, Statistics
+from attnlint.probe.values import Factor, Samples
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,12 +42,9 @@ if TYPE_CHECKING:
 
     F64 = NDArray[np.float64]
 
-FEWEST = 32
 MASKED_BELOW = -1e4
 ADDEND_MASKS_BELOW = -50.0
 SAMPLE = 64
-FULL_STATISTICS = 1 << 16
-"""Entries over which the statistics are taken on evenly spread rows, half as many entries, instead of on all."""
 
 
 class Walked:
@@ -55,6 +56,8 @@ class Walked:
         self.addends: Any = 0.0
         self.uneven = False
         self.capped = False
+        self.dropped = False
+        self.by_row: Any = None  # a multiplier that is one number a row, and may differ from head to head
 
     def only(self, inside: Any) -> None:
         if inside is not True:
@@ -84,7 +87,16 @@ def _walk(arrays: Arrays, track: Track, value: F64, live: Any, position: Positio
                     factor = 1.0 / factor if divide else factor
                     walked.value = np.where(factor != 0, walked.value / np.where(factor == 0, 1.0, factor), 0.0)
                 walked.gain = walked.gain * factor
-                walked.uneven = True
+                if factor.shape[-1] == 1:
+                    walked.by_row = factor if walked.by_row is None else walked.by_row * factor
+                else:
+                    walked.uneven = True
+        elif isinstance(event, Dropped):
+            noise = take(arrays, event.noise, position, event.at) * event.gain
+            walked.only(noise != 0)
+            walked.value = walked.value / np.where(noise == 0, 1.0, noise)
+            walked.gain = walked.gain * noise
+            walked.dropped = True
         elif isinstance(event, Add):
             if not arrays.numeric(event.array):
                 raise Lost("an addend has no values")
@@ -125,83 +137,10 @@ def _raw(arrays: Arrays, product: Product, position: Position) -> F64:
     return contraction(position, product.geometry, letters, (product.q_shape, product.k_shape)).compute(arrays, product)
 
 
-ROUNDING = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
-
-
-class Fit(NamedTuple):
-    """A regression: slope, R², the slope's relative standard error, and whether what is left over is no more than rounding."""
-
-    slope: float
-    r_squared: float
-    error: float
-    rounding: bool
-
-
-def regress(value: F64, raw: F64, keep: Any, noise: Any = 0.0) -> Fit | None:
-    """Row-centred least squares of `value` on `raw`, None with too little to go on. `noise` is the rounding error of each value."""
-    import numpy as np
-
-    whole = bool(keep.all())
-    count = np.full((len(keep), 1), keep.shape[-1]) if whole else keep.sum(axis=-1, keepdims=True)
-    usable = keep & (count > 1)
-    entries = int(count[count > 1].sum())
-    if entries < FEWEST:
-        return None
-
-    def chosen(a: Any) -> F64:
-        return a if whole else np.where(usable, a, 0.0)
-
-    y, x, noise = chosen(value), chosen(raw), chosen(np.broadcast_to(noise, keep.shape))
-    weight = np.maximum(count, 1)
-    y = chosen(y - y.sum(-1, keepdims=True) / weight)
-    x = chosen(x - x.sum(-1, keepdims=True) / weight)
-    xx, yy, xy = float(np.vdot(x, x)), float(np.vdot(y, y)), float(np.vdot(x, y))
-    if xx <= 1e-24 * max(1.0, float(np.vdot(raw, raw))):
-        return None
-    slope = xy / xx
-    noise_sum = float(np.vdot(noise, noise))
-    if yy <= 0.0:
-        return Fit(slope, 0.0, np.inf, noise_sum > 0.0)
-    y -= slope * x
-    rest = float(np.vdot(y, y))
-    error = (max(rest, noise_sum / 12.0) / entries / xx) ** 0.5 / abs(slope) if slope else np.inf
-    return Fit(slope, 1.0 - rest / yy, error, rest <= 4.0 * noise_sum)
-
-
 def row_softmax(x: F64) -> F64:
     from attnlint.reference import softmax
 
     return softmax(x)
-
-
-def statistics_of(p: Any, live: Any) -> Statistics:
-    """The statistics of rows of weights; `live` are their unmasked keys."""
-    import numpy as np
-
-    keys = np.full(len(p), p.shape[-1]) if live is True or live.all() else live.sum(-1)
-    if not keys.all():
-        p, keys = p[keys > 0], keys[keys > 0]
-    if not len(p):
-        return Statistics()
-    top, squares = p.max(-1), np.einsum("ij,ij->i", p, p)
-    entropy = None
-    several = keys > 1
-    if several.any():
-        spread = -np.einsum("ij,ij->i", p, np.log(np.maximum(p, np.finfo(p.dtype).tiny)))
-        entropy = float((spread[several] / np.log(keys[several])).mean())
-    return Statistics(float(top.mean(dtype=np.float64)), float((top > 0.99).mean()), entropy, 1.0 - float(squares.mean(dtype=np.float64)))
-
-
-def _statistics(arrays: Arrays, x: Any, weights: Any, axis: int) -> Statistics:
-    """The statistics of all rows, or of evenly spread ones where there are many."""
-    import numpy as np
-
-    entries = arrays.geometry(x).numel
-    every = entries // (FULL_STATISTICS // 2) + 1 if entries > FULL_STATISTICS else 1
-    logits, p = arrays.rows(x, axis, every), arrays.rows(weights, axis, every)
-    if logits.min() > max(logits.max() - 1000.0, MASKED_BELOW):
-        return statistics_of(p, True)
-    return statistics_of(p, logits > np.maximum(logits.max(-1, keepdims=True) - 1000.0, MASKED_BELOW))
 
 
 def _samples(x: F64, p: F64, live: Any) -> Samples:
@@ -234,8 +173,6 @@ def describe(run: Run, track: Track, product: Product, axis_letter: str | None) 
     run.capped, run.zeroed, run.mixed, run.opaque = track.capped, track.zeroed, track.mixed, track.opaque
     if product.q_info.inexact or product.k_info.inexact:
         run.notes.append("part of q or k was put together from pieces; the factors are those of the pieces")
-    if track.uneven:
-        run.notes.append("the logits are multiplied by numbers that differ from entry to entry")
 
 
 def _normalised(product: Product) -> bool:
@@ -255,8 +192,8 @@ def operand_scale(terms: tuple[tuple[int, tuple[Factor, ...]], ...], part: int =
     return product_of([f for f in terms[part][1] if f.on in ("query", "key")])
 
 
-def measure(trace: Trace, track: Track, x: Any, axis: int, weights: Any, op: str) -> Run:
-    """Measure one softmax over logits. Never fails for want of numbers: what cannot be had stays None, with a note."""
+def measure(trace: Trace, track: Track, x: Any, axis: int, weights: Any, op: str, gain: float = 1.0) -> Run:
+    """Measure one softmax over logits, x times `gain`. Never fails for want of numbers: what cannot be had stays None, with a note."""
     arrays = trace.arrays
     term: Term = track.terms[0]
     product = term.product
@@ -272,58 +209,150 @@ def measure(trace: Trace, track: Track, x: Any, axis: int, weights: Any, op: str
         run.notes.append("no values to measure (meta, fake or distributed tensors): by the factors alone")
         return run
     try:
-        _measure_numbers(trace, track, x, axis, weights, run, product)
+        _measure_numbers(trace, track, x, axis, weights, run, product, gain)
     except Lost as reason:
         run.notes.append(f"no regression: {reason}")
     return run
 
 
-def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any, run: Run, product: Product) -> None:
+def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any, run: Run, product: Product, gain: float) -> None:
     import numpy as np
 
     arrays = trace.arrays
     g = arrays.geometry(x)
     if not g.numel:
         raise Lost("no entries")
-    start = sample(g, axis)
-    logits = take(arrays, x, start, g)
+    heads = head_axis(g, axis, roles_of(letters_of(track, g), product.q_letters, product.k_letters), run.place.modules)
+    start = sample(g, axis, *heads)
+    logits = take(arrays, x, start, g) if gain == 1.0 else take(arrays, x, start, g) * gain
     live = (logits > MASKED_BELOW) & (logits < np.inf)
     if weights is not None:
-        p = take(arrays, weights, sample(arrays.geometry(weights), axis), arrays.geometry(weights))
+        p = take(arrays, weights, sample(arrays.geometry(weights), axis, *heads), arrays.geometry(weights))
     else:
         p = row_softmax(np.where(np.isfinite(logits) | (logits < 0), logits, -np.inf))
     if trace.wants_samples():
         run.samples = _samples(logits, p, live)
-    run.statistics = statistics_of(p, live) if weights is None else _statistics(arrays, x, weights, axis)
-    if track.lost:
-        run.notes.append(f"no regression: {track.lost}")
-        return
-    walked = _walk(arrays, track, logits, live, start, product)
+    rows = rows_of(p, _counted(logits))
+    run.statistics = rows.statistics()
+    tops = arrays.row_tops(x, axis) * gain
+    run.non_finite = logits_trouble(tops, weights is not None, arrays, product, run.dtype)
+    known = tops[np.isfinite(tops) & (tops > MASKED_BELOW)]
+    run.max_logit = float(known.max()) if known.size else None
+    head = heads_of(start, heads)
+    fit: Fit | None = None
+    walked: Walked | None = None
+    try:
+        if track.lost:
+            raise Lost(track.lost)
+        walked = _walk(arrays, track, logits, live, start, product)
+        fit = _regression(arrays, track, walked, run, product, logits, p, (head, heads.number or 0))
+    finally:
+        if head is not None and heads.number is not None:
+            slopes = _head_slopes(fit, walked, head, heads.number, run, track)
+            run.heads = figures(rows, head, heads.number, _tops_by_head(tops, axis, heads), slopes)
+
+
+def _counted(logits: F64) -> Any:
+    """The keys that count in a row's entropy: not masked by a large negative number, however it was added."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):
+        return logits > np.maximum(logits.max(-1, keepdims=True) - 1000.0, MASKED_BELOW)
+
+
+def heads_of(start: Position, heads: HeadAxis) -> Any:
+    """Each sampled row's head, None where heads cannot be told apart."""
+    import numpy as np
+
+    if heads.axis is None or heads.number is None:
+        return None
+    rows = np.broadcast_shapes(*[i.shape for i in start.index])[0]
+    return np.broadcast_to(start.index[heads.axis][:, 0], (rows,)) % heads.number
+
+
+def _tops_by_head(tops: Any, axis: int, heads: HeadAxis) -> Any:
+    """Each head's largest logit, from the rows' (the axes of the logits without softmax's)."""
+    import numpy as np
+
+    if heads.axis is None or heads.number is None:
+        return None
+    first = np.moveaxis(tops, heads.axis - (heads.axis > axis), 0)
+    first = np.where(np.isfinite(first) & (first > MASKED_BELOW), first, -np.inf)
+    return first.reshape(-1, heads.number, first[0].size).max((0, 2)) if first.size else None
+
+
+def _head_slopes(fit: Fit | None, walked: Walked | None, head: Any, count: int, run: Run, track: Track) -> list[tuple[float | None, float]]:
+    """Each head's slope of softmax's input on q·k as it was computed, and its relative error."""
+    import numpy as np
+
+    none: list[tuple[float | None, float]] = [(None, 0.0)] * count
+    factors = product_of(track.terms[0].factors)
+    if fit is None or walked is None or walked.uneven or factors is None or len(fit.heads) != count:
+        return none
+    gains = np.ones(count)
+    if walked.by_row is not None:
+        by_row = np.broadcast_to(walked.by_row[:, 0], head.shape)
+        number = np.maximum(np.bincount(head, minlength=count), 1)
+        gains = np.bincount(head, weights=by_row, minlength=count) / number
+        if np.abs(by_row - gains[head]).max() > 1e-6 * np.abs(by_row).max():
+            return none
+    return [
+        (float(found.slope * factors * gain), float(found.error)) if found is not None and found.r_squared >= 0.99 else (None, 0.0)
+        for found, gain in zip(fit.heads, gains, strict=True)
+    ]
+
+
+def _operand_gain(arrays: Arrays, walked: Walked, product: Product, side: int) -> None:
+    """Multipliers of q or k that differ from head to head: they count in the scale, and are in q·k already."""
+    letters = (product.q_letters, product.k_letters)[side]
+    position = operand_position(
+        walked.position, product.geometry, product.out_letters, letters, arrays.geometry((product.q, product.k)[side])
+    )
+    factor = gain_at(arrays, product.gains[side], position)
+    if factor.shape[-1] != 1:
+        walked.uneven = True
+    else:
+        walked.by_row = factor if walked.by_row is None else walked.by_row * factor
+
+
+def _regression(
+    arrays: Arrays, track: Track, walked: Walked, run: Run, product: Product, logits: F64, p: F64, heads: tuple[Any, int]
+) -> Fit | None:
+    """The slope of what softmax saw on q·k, with R²; None, and a note, where it cannot be had."""
+    import numpy as np
+
     letter = _axis_letter(walked.position, product)
-    if letter is not None:
-        describe_again = letter in product.q_letters and letter not in product.k_letters
-        if describe_again:
-            run.notes.clear()
-            describe(run, track, product, letter)
+    if letter is not None and letter in product.q_letters and letter not in product.k_letters:
+        run.notes.clear()
+        describe(run, track, product, letter)
     raw = _raw(arrays, product, walked.position)
+    for side in (0, 1):
+        if product.gains[side]:
+            _operand_gain(arrays, walked, product, side)
     step = ROUNDING.get(run.dtype, ROUNDING["float32"])
     gain = np.where(walked.gain == 0, 1.0, walked.gain)
     with np.errstate(invalid="ignore"):
         noise = (np.abs(logits) + np.abs(walked.addends)) * (step / np.abs(gain))
-    found = regress(walked.value, raw, walked.keep, noise)
+        noise = np.where(np.isfinite(noise), noise, 0.0)
+    found = regress(walked.value, raw, walked.keep, noise, *heads)
     if found is None:
         run.notes.append("no regression: fewer than 32 unmasked entries, or keys that do not differ")
-        return
+        return None
     if found.r_squared < 0.99 and found.rounding:
         run.notes.append("no regression: q·k is lost in the rounding of what is added to it")
-        return
-    slope, run.r_squared, run.slope_error = found.slope, found.r_squared, found.error
+        return None
+    run.r_squared, run.slope_error = found.r_squared, found.error
     logit_factors = product_of(track.terms[0].factors)
-    if logit_factors is None and not walked.uneven:
+    uneven = walked.uneven or walked.by_row is not None
+    if logit_factors is None and not uneven:
         raise Lost("a factor has no value")
-    if not walked.uneven:
-        run.logit_slope = slope * (logit_factors if logit_factors is not None else 1.0)
+    if uneven:
+        run.uneven = not walked.uneven and heads[0] is None
+        run.notes.append(f"q·k is multiplied by numbers that differ from {'entry to entry' if walked.uneven else 'row to row'}")
+    else:
+        run.logit_slope = found.slope * (logit_factors if logit_factors is not None else 1.0)
     run.reference = _reference(run, logits, p, walked, raw, track)
+    return found
 
 
 def _axis_letter(position: Position, product: Product) -> str | None:
@@ -338,7 +367,7 @@ def _reference(run: Run, logits: F64, p: F64, walked: Walked, raw: F64, track: T
     """The error of the weights against the reference at a scale that is still to be named."""
     import numpy as np
 
-    if walked.uneven or walked.capped or (track.zeroed and run.r_squared is not None and run.r_squared > 1.1):
+    if walked.uneven or walked.capped or walked.dropped or (track.zeroed and run.r_squared is not None and run.r_squared > 1.1):
         return None
     operands = operand_scale(run.terms)
     if not operands:

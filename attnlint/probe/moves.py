@@ -9,6 +9,7 @@ from attnlint.probe import frames
 from attnlint.probe.facts import (
     EMPTY,
     FILL_MASKS_BELOW,
+    Dropped,
     Fill,
     Info,
     Joined,
@@ -73,6 +74,13 @@ class Moves(Table):
                 track=track, weights=weights, exponential=None, exp_sum=(), exp_output=(), outer=None, table=None, parameter=False
             ),
         )
+
+    def dropped(self, x: Any, out: Any, kept: Any, gain: float) -> None:
+        """Dropout with its mask of what was kept, which is multiplied by `gain`."""
+        after = self.carry(x, out)
+        if after is not None and after.track is not None:
+            event = Dropped(self.arrays.geometry(out), kept, gain)
+            self.put(out, after._replace(track=after.track._replace(events=(*after.track.events, event))))
 
     def soft_cap(self, x: Any, out: Any) -> None:
         info = self.get(x)

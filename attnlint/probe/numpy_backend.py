@@ -6,6 +6,7 @@ NumPy's own; `np.asarray` and libraries that call it strip the subclass, and wha
 
 from __future__ import annotations
 
+import math
 import string
 import weakref
 from collections.abc import Callable, Sequence
@@ -77,9 +78,12 @@ class NumpyArrays:
         zeros = plain == 0
         return bool(zeros.any()) and bool((zeros | (plain == 1)).all())
 
-    def rows(self, a: Any, axis: int, every: int) -> Any:
-        plain = np.moveaxis(np.asarray(a), axis, -1)
-        return plain.reshape(-1, plain.shape[-1])[::every].astype(np.float64)
+    def row_tops(self, a: Any, axis: int) -> Any:
+        return np.asarray(np.asarray(a).max(axis), dtype=np.float64)
+
+    def first_bad(self, a: Any) -> tuple[int, ...] | None:
+        bad = ~np.isfinite(np.asarray(a))
+        return tuple(int(i) for i in np.argwhere(bad)[0]) if bad.any() else None
 
     def row_sums(self, weights: Any, axis: int) -> Any:
         return np.asarray(weights, dtype=np.float64).sum(axis)
@@ -369,8 +373,11 @@ def _observe_ufunc(trace: Trace, name: str, method: str, inputs: Any, out: Any, 
         trace.product(q, k, out, "matmul", _matmul_letters(q, k))
     elif name == "vecdot":
         _vecdot(trace, _array(x), _array(y), out)
-    elif name == "exp":
-        trace.exp(x, out)
+    elif name in ("exp", "exp2"):
+        trace.exp(x, out, 2.0 if name == "exp2" else math.e)
+    elif name in ("power", "float_power") and not isinstance(x, np.ndarray):
+        if isinstance(y, np.ndarray) and float(x) > 1.0:  # 2 ** logits
+            trace.exp(y, out, float(x))
     elif name == "tanh":
         trace.soft_cap(x, out)
     elif name in ("square", "power"):
@@ -379,7 +386,7 @@ def _observe_ufunc(trace: Trace, name: str, method: str, inputs: Any, out: Any, 
         _norm_step(trace, x, out, name)
     elif name in ("maximum", "minimum", "fmax", "fmin", "copyto", "positive", "clip"):
         _bounded(trace, inputs, out)
-    elif name in ("log", "absolute", "exp2", "expm1", "log1p", "sign", "floor", "rint", "float_power", "remainder"):
+    elif name in ("log", "absolute", "expm1", "log1p", "sign", "floor", "rint", "float_power", "remainder"):
         info = trace.get(x) if isinstance(x, np.ndarray) else None
         if info is not None and (info.track is not None or info.weights is not None):
             if name == "log" and info.exp_sum:

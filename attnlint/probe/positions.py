@@ -8,6 +8,7 @@ shapes alone, so it is worked out once for the layers and calls that have the sa
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 from attnlint.probe.values import Geometry
@@ -15,9 +16,12 @@ from attnlint.probe.values import Geometry
 if TYPE_CHECKING:
     from attnlint.probe.facts import Arrays
 
-ENTRIES = 8192
-GROUPS = 8
-REMEMBERED = 64
+ENTRIES = 16384
+GROUPS = 16
+MOST_HEADS = 256
+LEAST_ROWS = 4
+FEW_KEYS = 2048
+REMEMBERED = 256
 
 Index = tuple[Any, ...]
 
@@ -36,33 +40,68 @@ class Position:
 
 
 @functools.lru_cache(REMEMBERED)
-def sample(g: Geometry, axis: int) -> Position:
-    """Some rows with all their keys along `axis`: few batches, evenly spread."""
+def sample(g: Geometry, axis: int, heads: int | None = None, count: int | None = None) -> Position:
+    """Whole rows along `axis`, drawn evenly over batch, heads and queries, whatever the sizes; all of them where they are few.
+
+    `heads` is the axis that counts the heads, `count` their number, less than its size where batch and heads are one axis.
+    """
     import numpy as np
 
-    keys = g.sizes[axis]
-    others = [i for i in range(len(g.sizes)) if i != axis]
-    batch = others[:-1]
-    groups = 1
-    for i in batch:
-        groups *= g.sizes[i]
+    keys = max(1, g.sizes[axis])
+    others = [i for i in range(len(g.sizes)) if i not in (axis, heads)]
     queries = g.sizes[others[-1]] if others else 1
-    few = min(groups, GROUPS if groups * queries * keys > ENTRIES else groups)
-    rows = max(1, min(queries, ENTRIES // max(1, keys * few)))
-    if few * rows < 2 and groups * queries > 1:
-        few, rows = min(groups, 2), min(queries, 2)
-    group = (np.arange(few, dtype=np.int64) * groups) // few
-    row = (np.arange(rows, dtype=np.int64) * queries) // rows
-    group, row = np.repeat(group, rows), np.tile(row, few)
+    outer = [*others[:-1], *([heads] if heads is not None else [])]
+    groups = _size(g, outer)
+    few, rows = spread(groups, count or 1, queries, keys)
+    first = np.repeat(few, rows)
+    row = (np.arange(rows)[None, :] * queries + offsets(len(few), queries)[:, None]) // rows
     index: list[Any] = [None] * len(g.sizes)
-    rest = group
-    for i in reversed(batch):
-        index[i] = (rest % g.sizes[i])[:, None]
-        rest = rest // g.sizes[i]
+    for i in reversed(outer):
+        index[i] = (first % g.sizes[i])[:, None]
+        first = first // g.sizes[i]
     if others:
-        index[others[-1]] = row[:, None]
-    index[axis] = np.arange(keys, dtype=np.int64)[None, :]
+        index[others[-1]] = row.reshape(-1)[:, None]
+    index[axis] = np.arange(g.sizes[axis], dtype=np.int64)[None, :]
     return Position(tuple(index), g)
+
+
+def _size(g: Geometry, axes: list[int]) -> int:
+    total = 1
+    for i in axes:
+        total *= g.sizes[i]
+    return total
+
+
+def spread(groups: int, heads: int, queries: int, keys: int) -> tuple[Any, int]:
+    """Which of the groups (batch by head, heads last) are read, and how many rows of each: every head, and no batch more than others."""
+    import numpy as np
+
+    if groups * queries * keys <= ENTRIES:
+        return np.arange(groups, dtype=np.int64), queries
+    batches = groups // heads
+    if 1 < heads <= MOST_HEADS:
+        each = max(1, min(batches, GROUPS // heads))
+        head = np.arange(heads, dtype=np.int64)[:, None]
+        batch = (head + (np.arange(each, dtype=np.int64)[None, :] * batches) // each) % batches
+        few = np.sort((batch * heads + head).ravel())
+    else:
+        # A step of about the golden section, without a common divisor: no period of the groups (heads in a batch) is preferred.
+        few = np.sort((np.arange(min(groups, GROUPS), dtype=np.int64) * _step(groups)) % groups)
+    return few, max(1, min(queries, max(ENTRIES // (keys * len(few)), LEAST_ROWS if keys < FEW_KEYS else 1)))
+
+
+def _step(n: int) -> int:
+    step = max(1, round(n * 0.6180339887))
+    while math.gcd(step, n) != 1:
+        step += 1
+    return step
+
+
+def offsets(groups: int, queries: int) -> Any:
+    """Where the rows of each group begin, so that all groups together see all stretches of the queries."""
+    import numpy as np
+
+    return ((np.arange(groups) * 0.6180339887) % 1.0 * queries).astype(np.int64)
 
 
 @functools.lru_cache(REMEMBERED)
@@ -120,6 +159,19 @@ def _stretches(position: Position, at: Geometry, sizes: tuple[int, ...]) -> tupl
     if len(index) == 1 or len(along) != 1 or not runs_over(index[along[0]], sizes[along[0]]):
         return index, False
     return tuple(slice(None) if n == along[0] else i[:, 0] for n, i in enumerate(index)), along[0] == 0
+
+
+def gain_at(arrays: Arrays, gains: tuple[Any, ...], position: Position) -> Any:
+    """The product of multipliers (`Scale` events between moves) at the entries of the array that they led to, to be broadcast."""
+    total: Any = 1.0
+    for event in reversed(gains):
+        if hasattr(event, "source"):
+            position = moved(position, event.at, event.source)
+            continue
+        array, divide = event.value
+        factor = take(arrays, array, position, event.at)
+        total = total / factor if divide else total * factor
+    return total
 
 
 def _aligned(index: Index, sizes: tuple[int, ...]) -> Index:

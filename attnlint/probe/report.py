@@ -13,6 +13,7 @@ from attnlint.probe import names
 from attnlint.probe.errors import AttentionFault
 from attnlint.probe.expect import resolve
 from attnlint.probe.facts import Run
+from attnlint.probe.headsums import HeadSums, largest
 from attnlint.probe.judge import Verdict, judge, tolerance
 from attnlint.probe.values import Samples, Site
 
@@ -32,6 +33,8 @@ class _Group:
         self.sums: dict[str, list[float]] = {}
         self.error: float | None = None
         self.samples: Samples | None = None
+        self.max_logit: float | None = None
+        self.heads = HeadSums()
         self.head_dims: dict[int, None] = {}
         self.lengths: dict[int, None] = {}
 
@@ -125,6 +128,8 @@ class Report:
                 total[1] += pair[1]
             if theirs.error is not None:
                 mine.error = theirs.error if mine.error is None else max(mine.error, theirs.error)
+            mine.max_logit = largest(mine.max_logit, theirs.max_logit)
+            mine.heads.absorb(theirs.heads)
             mine.samples = mine.samples or theirs.samples
             mine.head_dims.update(theirs.head_dims)
             mine.lengths.update(theirs.lengths)
@@ -151,6 +156,7 @@ class Report:
             copy = _Group(group.module)
             copy.__dict__.update({k: (dict(v) if isinstance(v, dict) else v) for k, v in group.__dict__.items()})
             copy.sums = {k: list(v) for k, v in group.sums.items()}
+            copy.heads = group.heads.copy()
             copy.pending = []
             for run, error in group.pending:
                 self._fold(copy, run, error)
@@ -166,7 +172,17 @@ class Report:
             )
         if 0 < group.faults < group.calls:
             note = "; ".join(filter(None, [f"{group.faults} of {group.calls} calls are at fault", note]))
-        return replace(site, calls=group.calls, faults=group.faults, reference_error=group.error, samples=group.samples, note=note, **means)
+        return replace(
+            site,
+            calls=group.calls,
+            faults=group.faults,
+            reference_error=group.error,
+            samples=group.samples,
+            note=note,
+            max_logit=group.max_logit,
+            heads=group.heads.result(),
+            **means,
+        )
 
     @property
     def faults(self) -> list[Site]:
@@ -288,6 +304,7 @@ def merged(per_rank: dict[int, list[Site]], disabled: bool) -> Report:
                 saturated=mean("saturated"),
                 entropy=mean("entropy"),
                 jacobian=mean("jacobian"),
+                max_logit=max((s.max_logit for s in sites if s.max_logit is not None), default=None),
             )
         )
     report = Report()
@@ -336,6 +353,8 @@ def _add(group: _Group, run: Run, verdict: Verdict, error: float | None) -> None
         group.error = error if group.error is None else max(group.error, error)
     if group.samples is None:
         group.samples = run.samples
+    group.max_logit = largest(group.max_logit, run.max_logit)
+    group.heads.add(verdict.heads)
     site = Site(
         module=group.module,
         file=run.place.user.file,

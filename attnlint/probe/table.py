@@ -144,6 +144,8 @@ class Table:
         if self.same_storage(x, out):
             return info
         changes: dict[str, Any] = {}
+        if info.gains:
+            changes["gains"] = (*info.gains, Move(self.arrays.geometry(out), self.arrays.geometry(x)))
         if info.track is not None:
             event = Move(self.arrays.geometry(out), self.arrays.geometry(x))
             changes["track"] = info.track._replace(events=(*info.track.events, event))
@@ -164,8 +166,18 @@ class Table:
             place = axis - len(before.sizes)
             if -place > len(after.sizes):
                 return None
-            return Weights(weights.run, after.strides[place], after.sizes[place])
+            return Weights(weights.run, after.strides[place], after.sizes[place], self._across(weights, x, before, after))
         return self._inside(weights, before, after)
+
+    def _across(self, weights: Weights, x: Any, before: Geometry, after: Geometry) -> tuple[tuple[int, int], ...]:
+        """The axes along which softmax should have run, where they lie in `after`."""
+        found = []
+        for stride, size in weights.across:
+            axis = self.axis_of(x, stride, size)
+            if axis is not None and len(before.sizes) - axis <= len(after.sizes):
+                place = axis - len(before.sizes)
+                found.append((after.strides[place], after.sizes[place]))
+        return tuple(found)
 
     @staticmethod
     def _inside(weights: Weights, before: Geometry, after: Geometry, places: Sequence[int] | None = None) -> Weights | None:

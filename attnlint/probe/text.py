@@ -101,6 +101,8 @@ _REMEDIES = {
     "multiplicative-mask": "mask with masked_fill(mask, float('-inf')) or an additive mask, not by a product",
     "mask-after-softmax": "mask the logits with -inf before softmax, or divide the weights by their row sums again",
     "unexpected-scale": "take the declaration away, or apply what it says",
+    "non-finite": "find what made it: a mask must leave every row a key, and half precision has little room for q·k",
+    "softmax-axis": "take softmax over the keys, the axis that the values are summed over",
     "not-affine": "let softmax see q·k times a scale plus terms that do not depend on it",
 }
 
@@ -109,6 +111,8 @@ def remedy(site: Site) -> str:
     root = f"{site.head_dim} ** -0.5 = {number(site.head_dim**-0.5, 6)}" if site.head_dim else "d_k ** -0.5"
     text = _REMEDIES.get(site.kind or "", "scale by {root}").format(root=root)
     meant = number(site.scale, 6)
+    if site.kind == "non-finite":
+        return f"fix: {text}"
     return f"fix: {text}; if it is meant, declare it: expect=Expect(scale={meant}, why='...')"
 
 

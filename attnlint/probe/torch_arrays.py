@@ -10,7 +10,6 @@ import torch
 
 from attnlint.probe.values import Geometry
 
-_FLOATS = (torch.float32, torch.float64)
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _dtype_names: dict[torch.dtype, str] = {}
 
@@ -89,10 +88,22 @@ class TorchArrays:
             zeros = t == 0
             return bool(zeros.any().item()) and bool((zeros | (t == 1)).all().item())
 
-    def rows(self, a: Any, axis: int, every: int) -> Any:
-        with torch._C._DisableTorchDispatch():
-            rows = a.detach().movedim(axis, -1).reshape(-1, a.shape[axis])[::every]
-            return (rows if rows.dtype in _FLOATS else rows.float()).resolve_neg().cpu().numpy()
+    def row_tops(self, a: Any, axis: int) -> Any:
+        """The largest entry along an axis, NaN where there is one: float64, without that axis."""
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            return a.detach().amax(axis).double().cpu().numpy()
+
+    def first_bad(self, a: Any) -> tuple[int, ...] | None:
+        """The index of the first NaN or infinity."""
+        with torch._C._DisableTorchDispatch(), torch.no_grad():
+            t = a.detach()
+            if not t.is_floating_point() or not t.numel():
+                return None
+            total = t.sum(dtype=torch.float32 if t.dtype in (torch.float16, torch.bfloat16) else t.dtype)
+            if bool(torch.isfinite(total)):
+                return None
+            bad = torch.isfinite(t).logical_not_().nonzero()
+            return tuple(int(i) for i in bad[0]) if len(bad) else None
 
     def row_sums(self, weights: Any, axis: int) -> Any:
         with torch._C._DisableTorchDispatch(), torch.no_grad():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -173,7 +174,7 @@ def _log_softmax(c: Call) -> None:
 
 
 def _exp(c: Call) -> None:
-    c.trace.exp(c.args[0], c.out)
+    c.trace.exp(c.args[0], c.out, 2.0 if c.name.startswith("exp2") else math.e)
 
 
 def _log_sum_exp(c: Call) -> None:
@@ -206,7 +207,11 @@ def _carry(c: Call) -> None:
 
 
 def _dropout(c: Call) -> None:
-    _carry(c)
+    p = c.arg(1, "p", 0.5)
+    if isinstance(c.out, (tuple, list)) and len(c.out) > 1 and isinstance(p, float) and p < 1.0 and c.arg(2, "train", True):
+        c.trace.dropped(c.args[0], c.out[0], c.out[1], 1.0 / (1.0 - p))
+    else:
+        _carry(c)
 
 
 def _spread(c: Call) -> None:
@@ -299,6 +304,10 @@ def _larger(c: Call) -> None:
 
 def _power(c: Call) -> None:
     x, exponent = c.args[0], c.args[1]
+    if _is_tensor(exponent) and not _is_tensor(x):
+        if float(x) > 1.0:  # 2 ** logits
+            c.trace.exp(exponent, c.out, float(x))
+        return
     if _is_tensor(exponent):
         exponent = c.arrays.constant(exponent)
     if not _is_tensor(x) or exponent is None:
@@ -370,7 +379,7 @@ def _pad(c: Call) -> None:
     info = c.trace.get(x)
     value = float(c.arg(2, "value", 0) or 0)
     last = bool(pad) and (pad[0] != 0 or pad[1] != 0)
-    if info is not None and info.track is not None:
+    if info is not None and (info.track is not None or info.weights is not None):
         c.trace.spread(x, c.out, "padded")
     elif value == 0 and last and len(pad) >= 2 and not any(pad[2:]) and pad[0] == 0 and pad[1] > 0:
         base = info or Info(origin=c.trace.origin(x, None))
@@ -456,7 +465,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), _added_product),
     **dict.fromkeys(("_softmax", "_safe_softmax", "softmax"), _softmax),
     **dict.fromkeys(("_log_softmax", "log_softmax"), _log_softmax),
-    "exp": _exp,
+    **dict.fromkeys(("exp", "exp2", "special_exp2"), _exp),
     "logsumexp": _log_sum_exp,
     "sum": _sum,
     "mean": _mean,
@@ -503,7 +512,7 @@ HANDLERS: dict[str, Handler] = {
         ("bernoulli", "bernoulli_", "rand", "rand_like", "uniform_", "exponential_", "randn_like_mask", "native_dropout_mask"), _random
     ),
     **dict.fromkeys(("gt", "lt", "ge", "le", "floor", "to"), _random_carry),
-    **dict.fromkeys(("softplus", "sigmoid", "abs", "square", "log", "relu", "log1p", "expm1", "exp2", "elu", "logit"), _learned),
+    **dict.fromkeys(("softplus", "sigmoid", "abs", "square", "log", "relu", "log1p", "expm1", "elu", "logit"), _learned),
 }
 
 

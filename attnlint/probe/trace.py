@@ -17,6 +17,7 @@ from attnlint.probe.facts import (
     MAX_TERMS,
     Add,
     Arrays,
+    Dropped,
     Exponential,
     ExpPart,
     Info,
@@ -33,6 +34,8 @@ from attnlint.probe.facts import (
     placed_on,
 )
 from attnlint.probe.frames import Place
+from attnlint.probe.heads import letters_of, roles_of
+from attnlint.probe.health import output_trouble
 from attnlint.probe.moves import Moves
 from attnlint.probe.values import Factor, Geometry
 
@@ -176,6 +179,8 @@ class Trace(Moves):
         if not same or (self.same_storage(x, y) and a.table is None):
             if (a.learned and b.learned) or ((a.learned or a.parameter) and self.arrays.geometry(y).numel == 1):
                 self.put(out, Info(learned=True, factors=()))
+            elif (shared := self._factors_of_sum((a, x), (b, y))) is not None:
+                self.put(out, Info(origin=self.new_origin(), factors=shared))
             elif inplace:
                 self.forget(out)
             return
@@ -196,6 +201,16 @@ class Trace(Moves):
             self.put(out, Info(origin=a.origin, factors=a.factors, normalised=normalised))
         elif inplace:
             self.forget(out)
+
+    def _factors_of_sum(self, a: tuple[Info, Any], b: tuple[Info, Any]) -> tuple[Factor, ...] | None:
+        """The factors of a sum of two arrays: those that both have (q·s + b·s), or those of data that a parameter is added to."""
+        for (one, _), (other, array) in ((a, b), (b, a)):
+            if one.factors and not other.factors and not one.learned and self._is_learned(array, other):
+                return one.factors
+        first, second = a[0], b[0]
+        if not (first.factors and second.factors) or None in (magnitude(first.factors), magnitude(second.factors)):
+            return None
+        return (second if first.learned else first).factors if magnitude(first.factors) == magnitude(second.factors) else None
 
     @staticmethod
     def _common(a: tuple[Factor, ...], b: tuple[Factor, ...]) -> tuple[Factor, ...]:
@@ -262,6 +277,10 @@ class Trace(Moves):
             a.weights.run.masked_after = None
             a.weights.run.weight_factors.clear()
             self.put(out, self.moved(a, x, out))
+            return
+        if divide and a is not None and a.weights is not None and b is not None and b.cross_sum is a.weights.run:
+            # Normalised along the keys after a softmax along the queries (slot attention): a design of its own.
+            self.put(out, self.moved(a._replace(weights=a.weights._replace(across=())), x, out))
             return
         if not divide and b is not None and b.exponential is not None and a is not None and b.exponential.exponential in a.exp_sum:
             self._weights_by_hand(b.exponential, y, out)
@@ -334,7 +353,7 @@ class Trace(Moves):
             if other_info is not None and other_info.track is not None:
                 track = track._replace(lost=track.lost or "the logits are multiplied by logits", events=())
             elif other_info is not None and other_info.random:
-                pass
+                track = track._replace(events=(*track.events, Dropped(self.arrays.geometry(out), other, 1.0)))
             elif self.arrays.numeric(other) and self.arrays.zero_one(other):
                 event = Scale(self.arrays.geometry(out), other)
                 track = track._replace(
@@ -392,6 +411,11 @@ class Trace(Moves):
             if side is not None and (side.exp_sum or side.exp_output) and not (divide and source is y):
                 self.put(out, Info(origin=self.new_origin(), exp_sum=side.exp_sum, exp_output=side.exp_output))
                 return
+        if not any(learned) and not random and self._by_head(other):
+            after = self.moved(info, main, out)
+            event = Scale(go, (other, divide))
+            self.put(out, after._replace(origin=after.origin or self.origin(main, None), gains=(*after.gains, event)))
+            return
         extra: tuple[Factor, ...] = ()
         if other_info is not None and other_info.factors and not divide and other_info.track is None:
             extra = tuple(placed_on(f, "table") for f in other_info.factors)
@@ -407,6 +431,12 @@ class Trace(Moves):
                 norm_form="",
             ),
         )
+
+    def _by_head(self, multiplier: Any) -> bool:
+        """Whether a multiplier of q or k is one number for all features, and not the same everywhere: a scale for each head."""
+        g = self.arrays.geometry(multiplier)
+        whole = bool(g.sizes) and len(g.sizes) > 1 and (g.sizes[-1] == 1 or g.strides[-1] == 0)
+        return whole and g.numel <= 4096 and self.arrays.numeric(multiplier) and self.arrays.constant(multiplier) is None
 
     def rotate(self, x: Any, y: Any, out: Any, modulus: float | None) -> None:
         """A complex product with numbers of one modulus: rope written with complex numbers."""
@@ -469,6 +499,7 @@ class Trace(Moves):
                 head_dim = min(head_dim, info.unpadded)
         made = Product(op, place or frames.place(self.arrays.module_type), q, k, letters, head_dim)
         made.q_info, made.k_info = operand(a), operand(b)
+        made.gains = (a.gains, b.gains)
         made.q_shape, made.k_shape = sizes_q, sizes_k
         made.dtype = coarser(self.arrays.dtype(q), self.arrays.dtype(k))
         made.geometry = self.arrays.geometry(out)
@@ -481,10 +512,14 @@ class Trace(Moves):
         if info.weights is not None:
             axis = self.axis_of(x, info.weights.stride, info.weights.size)
             if axis is not None and (names[0][axis] in contracted or info.weights.size == 1):
-                self.finish(info.weights.run)
-                self.put(out, Info(origin=self.new_origin(), output_of=(info.weights.run,)))
+                run = info.weights.run
+                run.non_finite = run.non_finite or output_trouble(self.arrays, out)
+                self.finish(run)
+                self.put(out, Info(origin=self.new_origin(), output_of=(run,)))
             elif self.arrays.is_parameter(other) or (self.get(other) or EMPTY).learned or (self.get(other) or EMPTY).parameter:
                 self._mixed_weights(info.weights, x, names, out)
+            else:
+                self._contract_across(info.weights, x, names[0], contracted, out)
             return
         part = info.exponential
         if part is None:
@@ -495,6 +530,17 @@ class Trace(Moves):
                 return
         part.exponential.contracted = True
         self.put(out, Info(origin=self.new_origin(), exp_output=(part.exponential,)))
+
+    def _contract_across(self, weights: Weights, x: Any, names: str, contracted: list[str], out: Any) -> None:
+        """The values are summed along the keys, softmax ran along another axis."""
+        for stride, size in weights.across:
+            axis = self.axis_of(x, stride, size)
+            if axis is not None and names[axis] in contracted:
+                weights.run.softmax_over = f"softmax runs over the {weights.run.softmax_over}; the values are summed over another of {size}"
+                weights.run.wrong_axis = True
+                self.finish(weights.run)
+                self.put(out, Info(origin=self.new_origin(), output_of=(weights.run,)))
+                return
 
     def _mixed_weights(self, weights: Weights, x: Any, names: tuple[str, str], out: Any) -> None:
         """A learned layer over the heads of the weights: they stay weights, along the same keys."""
@@ -547,6 +593,8 @@ class Trace(Moves):
             axis = self.axis_of(x, info.weights.stride, info.weights.size)
             if axis == axes[0]:
                 self.put(out, Info(weight_sum=info.weights.run))
+            elif axis is not None:
+                self.put(out, Info(cross_sum=info.weights.run))
 
     def _outer_sum(self, info: Info, x: Any, out: Any, axes: tuple[int, ...], keepdim: bool) -> None:
         outer = info.outer
@@ -589,10 +637,22 @@ class Trace(Moves):
         axis %= max(len(g.sizes), 1)
         run = self.measure(info.track, x, axis, out if not log else None, op)
         o = self.arrays.geometry(out)
-        found = Weights(run, o.strides[axis], o.sizes[axis])
+        across = self._wrong_axes(info.track, g, axis, run)
+        found = Weights(run, o.strides[axis], o.sizes[axis], tuple((o.strides[i], o.sizes[i]) for i in across))
         self.put(out, Info(log_weights=found) if log else Info(weights=found))
 
-    def exp(self, x: Any, out: Any) -> None:
+    def _wrong_axes(self, track: Track, g: Geometry, axis: int, run: Run) -> list[int]:
+        """Axes of the logits along which the values may be summed while softmax runs along `axis`: then it runs along the wrong one."""
+        product = track.terms[0].product
+        free = {c for c in product.out_letters if c != "." and (c in product.q_letters) != (c in product.k_letters)}
+        roles = roles_of(letters_of(track, g), product.q_letters, product.k_letters)
+        if not roles or not roles[axis] or g.sizes[axis] < 2 or len(free) < 2:
+            return []
+        run.softmax_over = f"{'heads' if roles[axis] == 'shared' else 'queries'}, an axis of {g.sizes[axis]}"
+        return [i for i, role in enumerate(roles) if i != axis and role in ("query", "key") and role != roles[axis] and g.sizes[i] > 1]
+
+    def exp(self, x: Any, out: Any, base: float = math.e) -> None:
+        """out = base ** x: exp(x ln base)."""
         info = self.get(x)
         if info is None:
             return
@@ -602,7 +662,13 @@ class Trace(Moves):
         elif info.track is not None:
             if self.same_storage(x, out):
                 info = info._replace(track=info.track._replace(lost="exponentiated in place", events=()))
-            exponential = Exponential(x, info.track)  # type: ignore[arg-type]
+            gain = math.log(base)
+            track = info.track
+            if base != math.e and track is not None:
+                factor = self.factor(gain, f"exponential of base {base:g}")
+                terms = tuple(Term(t.product, (*t.factors, factor)) for t in track.terms)
+                track = track._replace(terms=terms, events=(*track.events, Scale(self.arrays.geometry(x), gain)))
+            exponential = Exponential(x, track, gain)  # type: ignore[arg-type]
             self.put(out, Info(exponential=ExpPart(exponential, -1, 0)))
         elif info.learned or info.parameter:
             self.put(out, Info(learned=True))
@@ -624,7 +690,8 @@ class Trace(Moves):
         if exponential.run is not None or exponential.axis is None:
             return
         sizes = self.arrays.geometry(exponential.logits).sizes
-        exponential.run = self.measure(exponential.track, exponential.logits, len(sizes) + exponential.axis, None, "exp / sum")
+        axis = len(sizes) + exponential.axis
+        exponential.run = self.measure(exponential.track, exponential.logits, axis, None, "exp / sum", exponential.gain)
         exponential.logits = None
         exponential.track = Track(())
 
@@ -641,10 +708,10 @@ class Trace(Moves):
         moved = self._moved_axis(Weights(exponential.run, stride, size), x, out) if not self.same_storage(x, out) else None
         self.put(out, Info(weights=moved or Weights(exponential.run, stride, size)))
 
-    def measure(self, track: Track, x: Any, axis: int, weights: Any, op: str) -> Run:
+    def measure(self, track: Track, x: Any, axis: int, weights: Any, op: str, gain: float = 1.0) -> Run:
         from attnlint.probe.measure import measure
 
-        return measure(self, track, x, axis, weights, op)
+        return measure(self, track, x, axis, weights, op, gain)
 
     def finish(self, run: Run) -> None:
         if not run.done:

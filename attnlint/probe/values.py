@@ -44,6 +44,22 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Head:
+    """One head of an attention, counted from 0: means over its sampled rows, `max_logit` over all of them.
+
+    `scale` and `ratio` are what was measured for this head, None where that could not be had.
+    """
+
+    head: int
+    scale: float | None
+    ratio: float | None
+    entropy: float | None
+    max_logit: float | None
+    max_weight: float | None
+    saturated: float | None
+
+
+@dataclass(frozen=True)
 class Site:
     """One attention site of a report: everything refers to q·k before any scaling of q or k.
 
@@ -51,7 +67,9 @@ class Site:
     (times the factors on q and k), `r_squared` that regression's. `max_weight` is the mean over rows of the largest weight,
     `saturated` the share of rows whose largest weight exceeds 0.99, `entropy` the mean row entropy over ln of the unmasked keys,
     `jacobian` the mean of 1 - sum p² (the trace of the softmax Jacobian), `reference_error` the largest absolute difference of the
-    weights from the float64 reference at the expected scale. A figure that cannot be had is None, with the reason in `note`.
+    weights from the float64 reference at the expected scale, `max_logit` the largest unmasked logit. `heads` has the figures of
+    each head where heads can be told apart. `function` is the user's function; `name` is the module, or else that function.
+    A figure that cannot be had is None, with the reason in `note`.
     """
 
     module: str
@@ -80,6 +98,8 @@ class Site:
     note: str = ""
     faults: int = 0
     function: str = ""
+    max_logit: float | None = None
+    heads: tuple[Head, ...] = ()
     samples: Samples | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -91,6 +111,7 @@ class Site:
         """Plain values only, as `Report.to_json` writes them; samples are left out."""
         values = {name: value for name, value in self.__dict__.items() if name != "samples"}
         values["factors"] = [asdict(factor) for factor in self.factors]
+        values["heads"] = [asdict(head) for head in self.heads]
         values["query_shape"], values["key_shape"] = list(self.query_shape), list(self.key_shape)
         return values
 

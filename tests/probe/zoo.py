@@ -1003,14 +1003,6 @@ class LinearAttention(nn.Module):
 
 
 @silent
-class AnotherAxis(nn.Module):
-    """The sum with the values is not over the axis of softmax."""
-
-    def forward(self, x):
-        return (x @ x.mT / C**0.5).softmax(1) @ x
-
-
-@silent
 class OneFeature(nn.Module):
     """Products of single numbers: positions and masks are made so."""
 
@@ -1070,3 +1062,101 @@ class PermutedQueriesTwice(Base):
 class MaskedWeightsFilled(Base):
     def attend(self, q, k, v):
         return (q @ k.mT / math.sqrt(D)).softmax(-1).masked_fill(~causal(), 0.0) @ v
+
+
+@case(kind="softmax-axis", status="fault", ratio=1.0)
+class SoftmaxOverQueries(Base):
+    def attend(self, q, k, v):
+        return (q @ k.mT / math.sqrt(D)).softmax(-2) @ v
+
+
+@case(kind="softmax-axis", status="fault", ratio=1.0)
+class SoftmaxOverHeads(Base):
+    def attend(self, q, k, v):
+        return (q @ k.mT / math.sqrt(D)).softmax(1) @ v
+
+
+@case()
+class ScaledSums(Base):
+    """Funnel: q and a bias for it are scaled apart, and added."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(H, 1, D))
+
+    def attend(self, q, k, v):
+        s = D**-0.5
+        return ((q * s + self.bias * s) @ k.mT).softmax(-1) @ v
+
+
+@case()
+class BiasAfterTheScale(Base):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(H, 1, D))
+
+    def attend(self, q, k, v):
+        return ((q * D**-0.5 + self.bias) @ k.mT).softmax(-1) @ v
+
+
+@case()
+class DropoutOnTheLogits(Base):
+    def attend(self, q, k, v):
+        return F.dropout(q @ k.mT / math.sqrt(D), 0.2, training=True).softmax(-1) @ v
+
+
+@case(ratio=1.0)
+class PowersOfTwo(Base):
+    """softmax as kernels write it: exp2, with log2(e) in the scale."""
+
+    def attend(self, q, k, v):
+        x = q @ k.mT * (math.log2(math.e) / math.sqrt(D))
+        p = torch.exp2(x - x.amax(-1, keepdim=True))
+        return (p / p.sum(-1, keepdim=True)) @ v
+
+
+@case(ratio=math.log(2), kind="constant-scale")
+class PowersOfTwoWithoutTheirFactor(Base):
+    def attend(self, q, k, v):
+        x = q @ k.mT / math.sqrt(D)
+        p = 2 ** (x - x.amax(-1, keepdim=True))
+        return (p @ v) / p.sum(-1, keepdim=True)
+
+
+@case(regressed=False)
+class OverlappingChunks(Base):
+    """Longformer: windows of keys in overlapping chunks, written along padded diagonals into one buffer."""
+
+    def attend(self, q, k, v):
+        b, h, t, d = q.shape
+        w = t // 2
+        q, k, v = (x.reshape(b * h, t, d) for x in (q * d**-0.5, k, v))
+        chunks = q.unfold(1, 2 * w, w).mT @ k.unfold(1, 2 * w, w)
+        padded = F.pad(chunks, (0, 0, 0, 1)).view(b * h, -1, 2 * w, 2 * w + 1)
+        scores = padded.new_zeros(b * h, t // w, w, 2 * w + 1)
+        scores[:, :-1, :, w:] = padded[:, :, :w, : w + 1]
+        scores[:, -1, :, w:] = padded[:, -1, w:, : w + 1]
+        weights = scores.softmax(-1)
+        skewed = F.pad(weights, (0, w + 1)).view(b * h, t // w, -1)[:, :, :-w].view(b * h, t // w, w, 3 * w + 1)[..., :-1]
+        values = F.pad(v, (0, 0, w, w)).unfold(1, 3 * w, w).mT
+        return (skewed @ values).reshape(b, h, t, d)
+
+
+@silent
+class SlotAttention(nn.Module):
+    """Slots compete for the inputs: softmax over them, then a mean over the inputs."""
+
+    def forward(self, x):
+        weights = (x[:, :5] @ x.mT / C**0.5).softmax(1) + 1e-8
+        return (weights / weights.sum(-1, keepdim=True)) @ x
+
+
+@silent
+class Capsules(nn.Module):
+    """Routing by agreement: softmax over the capsules above, a sum over those below."""
+
+    def forward(self, x):
+        votes = x.unflatten(-1, (5, -1))
+        above = votes.mean(1)
+        agreement = (votes * above[:, None]).sum(-1)
+        return (agreement.softmax(2)[..., None] * votes).sum(1)
