@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attnlint.probe.blackbox import Measurement, measure_scale
-    from attnlint.probe.checked import checked
+    from attnlint.probe.checking import checked
+    from attnlint.probe.comparing import Comparison, compare
     from attnlint.probe.decorators import install
     from attnlint.probe.errors import AttentionFault, AttentionFaultWarning
     from attnlint.probe.expect import Expect
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AttentionFault": "errors",
     "AttentionFaultWarning": "errors",
+    "Comparison": "comparing",
     "Expect": "expect",
     "Factor": "values",
     "Measurement": "blackbox",
@@ -29,7 +31,8 @@ _HOMES = {
     "Site": "values",
     "array": "numpy_backend",
     "call": "numpy_backend",
-    "checked": "checked",
+    "checked": "checking",
+    "compare": "comparing",
     "install": "decorators",
     "measure_scale": "blackbox",
     "watch": "watching",
@@ -38,6 +41,7 @@ _HOMES = {
 __all__ = [
     "AttentionFault",
     "AttentionFaultWarning",
+    "Comparison",
     "Expect",
     "Factor",
     "Measurement",
@@ -46,6 +50,7 @@ __all__ = [
     "array",
     "call",
     "checked",
+    "compare",
     "install",
     "measure_scale",
     "watch",

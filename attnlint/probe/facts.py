@@ -224,6 +224,19 @@ class Outer(NamedTuple):
 EMPTY = Info()
 
 
+class Evidence(NamedTuple):
+    """What one attention computed on its sampled rows, for comparing: float64 arrays (rows, keys), row numbers over all other axes.
+
+    `raw` is q·k before any factor, None where it cannot be had; `live` are the unmasked keys.
+    """
+
+    rows: Any
+    raw: Any
+    logits: Any
+    weights: Any
+    live: Any
+
+
 class Run:
     """One attention that ran, as measured. Numbers only, but for `reference` and what its judge drops."""
 
@@ -232,6 +245,7 @@ class Run:
         "done",
         "dropped_mass",
         "dtype",
+        "evidence",
         "head_dim",
         "heads",
         "k_shape",
@@ -281,6 +295,7 @@ class Run:
         self.statistics = Statistics()
         self.reference: Callable[[float], float | None] | None = None
         self.samples: Samples | None = None
+        self.evidence: Evidence | None = None
         self.normalised = self.learned = self.capped = self.trainable = False
         self.zeroed = self.mixed = self.opaque = ""
         self.non_finite = ""  # the first place of a NaN, an infinity or a row without a key

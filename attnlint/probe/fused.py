@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnlint.probe import frames
-from attnlint.probe.facts import EMPTY, Info, Product, Run, coarser, operand
+from attnlint.probe.facts import EMPTY, Evidence, Info, Product, Run, coarser, operand
 from attnlint.probe.heads import MOST, figures, rows_of
 from attnlint.probe.health import output_trouble
-from attnlint.probe.measure import MASKED_BELOW, _normalised, _samples, row_softmax
+from attnlint.probe.measure import MASKED_BELOW, _normalised, _samples, operand_scale, row_softmax
 from attnlint.probe.positions import Lost, Position, gain_at, offsets, spread
 from attnlint.probe.regression import ROUNDING
 from attnlint.probe.torch_kernels import Kernel
@@ -150,7 +150,7 @@ def _numbers(
         if causal:
             add = np.where(every[None, :] <= row[:, None], add, -np.inf)
         seen = (matrix(out, batch, head, row), matrix(value, batch, head // ratio, every)) if readable else None
-        blocks.append(_Block(head, raw, add, seen, gain))
+        blocks.append(_Block(head, raw, add, seen, int(n) * queries + row, gain))
     _figures(trace, run, blocks, heads, scale)
     run.non_finite = run.non_finite or _no_key(arrays, mask) or output_trouble(arrays, out)
     if readable and not run.non_finite:
@@ -184,6 +184,7 @@ class _Block(NamedTuple):
     raw: F64
     add: F64
     seen: tuple[F64, F64] | None
+    row: Any  # the rows' numbers over batch, heads and queries
     gain: float  # a multiplier of q or k that this head has for itself
 
 
@@ -217,7 +218,11 @@ def _figures(trace: Trace, run: Run, blocks: list[_Block], heads: int, scale: fl
         run.heads = figures(rows, head, heads, tops, [(None, 0.0)] * heads)
     if trace.wants_samples():
         run.samples = _samples(x, p, live)
-    run.reference = _reference(np.concatenate([b.raw for b in blocks]), np.concatenate([b.add for b in blocks]), p, run)
+    raw = np.concatenate([block.raw for block in blocks])
+    operands = operand_scale(run.terms)
+    if trace.keeps_evidence:
+        run.evidence = Evidence(np.concatenate([b.row for b in blocks]), raw / operands if operands else None, x, p, live)
+    run.reference = _reference(raw, np.concatenate([b.add for b in blocks]), p, run)
 
 
 def _addend(trace: Trace, mask: Any, batch: int, head: int, row: Any, keys: int) -> F64:

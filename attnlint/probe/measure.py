@@ -15,6 +15,7 @@ from attnlint.probe.facts import (
     Add,
     Arrays,
     Dropped,
+    Evidence,
     Fill,
     Joined,
     Move,
@@ -239,6 +240,8 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
     known = tops[np.isfinite(tops) & (tops > MASKED_BELOW)]
     run.max_logit = float(known.max()) if known.size else None
     head = heads_of(start, heads)
+    if trace.keeps_evidence:
+        run.evidence = Evidence(_row_numbers(start, axis), None, logits, p, live)
     fit: Fit | None = None
     walked: Walked | None = None
     try:
@@ -250,6 +253,17 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
         if head is not None and heads.number is not None:
             slopes = _head_slopes(fit, walked, head, heads.number, run, track)
             run.heads = figures(rows, head, heads.number, _tops_by_head(tops, axis, heads), slopes)
+
+
+def _row_numbers(start: Position, axis: int) -> Any:
+    """Each sampled row's number over all axes but softmax's: the same however batch and heads are laid out."""
+    import numpy as np
+
+    number: Any = 0
+    for i, index in enumerate(start.index):
+        if i != axis:
+            number = number * start.geometry.sizes[i] + index[:, 0]
+    return np.broadcast_to(number, (np.broadcast_shapes(*[i.shape for i in start.index])[0],))
 
 
 def _counted(logits: F64) -> Any:
@@ -326,6 +340,9 @@ def _regression(
         run.notes.clear()
         describe(run, track, product, letter)
     raw = _raw(arrays, product, walked.position)
+    operands = operand_scale(run.terms)
+    if run.evidence is not None and operands:
+        run.evidence = run.evidence._replace(raw=raw / operands)
     for side in (0, 1):
         if product.gains[side]:
             _operand_gain(arrays, walked, product, side)

@@ -12,7 +12,7 @@ from attnlint.probe.taken_in import TakenIn
 from attnlint.probe.watching import Session, current_session, use_session
 
 if TYPE_CHECKING:
-    from attnlint.probe.checked import Check
+    from attnlint.probe.checking import Check
 
 
 class Steps:

@@ -43,10 +43,13 @@ from attnlint.probe.values import Factor, Geometry
 class Trace(Moves):
     """All that is known of one thread's arrays. `deliver` gets each attention that ran."""
 
-    def __init__(self, arrays: Arrays, deliver: Callable[[Run], None], wants_samples: Callable[[], bool]) -> None:
+    def __init__(
+        self, arrays: Arrays, deliver: Callable[[Run], None], wants_samples: Callable[[], bool], keeps_evidence: bool = False
+    ) -> None:
         super().__init__(arrays)
         self.deliver = deliver
         self.wants_samples = wants_samples
+        self.keeps_evidence = keeps_evidence
         self.softmaxes = 0
         self.opaque_calls: set[str] = set()
 

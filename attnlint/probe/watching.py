@@ -53,8 +53,11 @@ class Session:
         self.torch_trace: Trace | None = None
         self.torch_owner: Report | None = None
         self.suspended = False
+        self.runs: list[Run] | None = None  # of a comparison: every run in its order, with evidence
 
     def deliver(self, run: Run) -> None:
+        if self.runs is not None:
+            self.runs.append(run)
         for report in self.reports:
             report.accept(run)
         run.reference = None
@@ -77,7 +80,7 @@ class Session:
         from attnlint.probe.torch_backend import ProbeMode
 
         arrays = TorchArrays()
-        self.torch_trace = Trace(arrays, self.deliver, self.wants_samples)
+        self.torch_trace = Trace(arrays, self.deliver, self.wants_samples, self.runs is not None)
         self.torch_mode = ProbeMode(self.torch_trace, arrays)
         self.torch_owner = report
         _stance.enter()
@@ -138,7 +141,7 @@ class Session:
         if self.numpy_trace is None:
             from attnlint.probe.numpy_backend import NumpyArrays
 
-            self.numpy_trace = Trace(NumpyArrays(), self.deliver, self.wants_samples)
+            self.numpy_trace = Trace(NumpyArrays(), self.deliver, self.wants_samples, self.runs is not None)
         return self.numpy_trace
 
 
