@@ -37,6 +37,15 @@ class Handle:
         dispatcher = _dispatchers.get(model) if model is not None else None
         return dispatcher is not None and self in dispatcher.handles
 
+    def due(self) -> bool:
+        """Whether the call that is about to run is measured."""
+        return True
+
+    def take(self, report: Report) -> None:
+        """One call was measured."""
+        self.report.absorb(report)
+        self.calls_left -= 1
+
     def remove(self) -> None:
         """Take this probe out of the model; a second time it does nothing."""
         model = self._model()
@@ -102,12 +111,14 @@ class _Dispatcher:
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if actions.compiling() or settings.disabled():
             return self.call(*args, **kwargs)
+        handles = [handle for handle in self.handles if handle.due()]
+        if not handles:
+            return self.call(*args, **kwargs)
         model = self.model()
-        handles = list(self.handles)
         blocks = []
         for handle in handles:
-            block = watch(model, expect=None)
-            block._expect = handle.expect
+            block = watch(model)
+            block.expectation = handle.expect
             blocks.append((handle, block, block.__enter__()))
         try:
             result = self.call(*args, **kwargs)
@@ -116,8 +127,7 @@ class _Dispatcher:
             for _, block, _ in reversed(blocks):
                 block.__exit__(*kinds)
         for handle, _, report in blocks:
-            handle.report.absorb(report)
-            handle.calls_left -= 1
+            handle.take(report)
             if handle.calls_left <= 0:
                 self.remove(handle)
         for handle, _, report in blocks:
@@ -162,6 +172,11 @@ def install(model: Any, calls: int = 3, on_fault: OnFault = "report", expect: Ex
         handle.report.disabled = True
         handle.calls_left = 0
         return handle
+    return attach(model, handle)
+
+
+def attach(model: Any, handle: Handle) -> Handle:
+    """Put a probe into a model: its forward asks the handle before each call whether it is measured."""
     dispatcher = _dispatchers.get(model)
     if dispatcher is None or model.__dict__.get("forward") is not dispatcher.forward:
         dispatcher = _Dispatcher(model)

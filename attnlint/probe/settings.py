@@ -36,7 +36,8 @@ def check_on_fault(on_fault: str) -> str:
     return on_fault
 
 
-def check_calls(calls: int) -> int:
+def check_calls(calls: int, name: str = "calls") -> int:
+    """`calls`, where it is a number that counts calls. Raises ValueError that names the argument."""
     if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
-        raise ValueError(f"calls={calls!r}: give the number of calls to check, 1 or more")
+        raise ValueError(f"{name}={calls!r}: give a whole number, 1 or more")
     return calls

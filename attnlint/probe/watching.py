@@ -178,14 +178,14 @@ class watch:
                     f"watch() got a {type(model).__name__}: give a torch.nn.Module, or nothing to watch any code; "
                     "a NumPy function is called through probe.call(f, *arrays) inside the block"
                 )
-        self._expect = normalise(expect)
+        self.expectation = normalise(expect)
         self._model = model
         self._keep = keep_samples
         self.report: Report | None = None
         self._session: Session | None = None
 
     def __enter__(self) -> Report:
-        report = Report(self._model, self._expect, keep_samples=self._keep)
+        report = Report(self._model, self.expectation, keep_samples=self._keep)
         self.report = report
         if settings.disabled():
             report.disabled = True
