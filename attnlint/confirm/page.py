@@ -7,33 +7,19 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from attnlint.confirm.plots import heat_map, histogram, spread
 from attnlint.confirm.table import LINES, NOTE, number
+from attnlint.probe import figures
 
 if TYPE_CHECKING:
     from attnlint.confirm.command import Row
     from attnlint.confirm.confirmation import Shown
 
-STYLE = """
-:root{color-scheme:light dark;--ink:#1b2330;--soft:#586273;--line:#d5dbe5;--page:#fff;--panel:#f6f8fb;
---bad:#b3261e;--good:#176b3a;--before:#c4572f;--after:#2f63c4}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e9ef;--soft:#9aa4b2;--line:#343b47;--page:#13171d;--panel:#1a1f27;
---bad:#ff8a80;--good:#7bd88f;--before:#ff9b73;--after:#8fb0ff}}
-*{box-sizing:border-box}
-body{font:15px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--page);margin:2rem auto;max-width:64rem;padding:0 1.2rem}
-h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.1rem;margin:0;overflow-wrap:anywhere}h3{font-size:.95rem;margin:1.2rem 0 .4rem}
-section{border:1px solid var(--line);border-radius:8px;padding:1rem 1.2rem;margin:1.4rem 0}
-.badge{display:inline-block;border-radius:99px;padding:0 .6rem;margin-right:.5rem;font-size:.85rem;border:1px solid currentColor}
-.confirmed{color:var(--bad)}.refuted{color:var(--good)}.not-confirmed{color:var(--soft)}
-p{margin:.5rem 0;overflow-wrap:anywhere}.soft{color:var(--soft)}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);text-align:right}th:first-child,td:first-child{text-align:left}
-.pair{display:flex;flex-wrap:wrap;gap:1.2rem}figure{margin:0;flex:1 1 20rem;min-width:0}
-figcaption{font-size:.87rem;color:var(--soft);margin-top:.4rem}
-svg{display:block;width:100%;max-width:26rem;height:auto}svg text{fill:var(--soft);font:11px system-ui,sans-serif}
-pre{background:var(--panel);border-radius:6px;padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;margin:.5rem 0}
-.gone{color:var(--bad)}.new{color:var(--good)}
+STYLE = (
+    figures.STYLE
+    + """
+body{max-width:64rem}.gone{color:var(--bad)}.new{color:var(--good)}pre{white-space:pre}
 """
+)
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -94,16 +80,18 @@ def _plots(before: Shown, after: Shown | None) -> str:
     shown = [(name, one) for name, one in shown if one.logits]
     if not shown:
         return '<p class="soft">No plot: the values were not kept.</p>'
-    reach = max((spread(one.logits) for _, one in shown), default=1.0)
+    reach = max((figures.spread(one.logits) for _, one in shown), default=1.0)
     histograms = "".join(
-        f"<figure>{histogram(one.logits, reach, name)}<figcaption>{name}: what softmax saw, less each row's mean</figcaption></figure>"
+        f"<figure>{figures.histogram(one.logits, reach, name)}"
+        f"<figcaption>{name}: what softmax saw, less each row's mean</figcaption></figure>"
         for name, one in shown
     )
+    keys = max(len(one.weights[0]) for _, one in shown) or 1
     maps = "".join(
-        f"<figure>{heat_map(one.weights, name)}<figcaption>{name}: the weights, a row for each query, dark is 1</figcaption></figure>"
+        f"<figure>{figures.heat_map(one.weights, name)}<figcaption>{name}: the weights, a row for each query</figcaption></figure>"
         for name, one in shown
     )
-    return f'<h3>Logits</h3><div class="pair">{histograms}</div><h3>Weights</h3><div class="pair">{maps}</div>'
+    return f'<h3>Logits</h3><div class="pair">{histograms}</div><h3>Weights</h3><div class="pair">{maps}</div>{figures.legend(keys)}'
 
 
 def _change(row: Row) -> str:

@@ -12,9 +12,10 @@ from attnlint.probe import frames
 from attnlint.probe.facts import EMPTY, Evidence, Info, Product, Run, coarser, operand
 from attnlint.probe.heads import MOST, figures, rows_of
 from attnlint.probe.health import output_trouble
-from attnlint.probe.measure import MASKED_BELOW, _normalised, _samples, operand_scale, row_softmax
+from attnlint.probe.measure import MASKED_BELOW, _normalised, operand_scale, row_softmax
 from attnlint.probe.positions import Lost, Position, gain_at, offsets, spread
 from attnlint.probe.regression import ROUNDING
+from attnlint.probe.samples import samples_of, with_product
 from attnlint.probe.torch_kernels import Kernel
 from attnlint.probe.trace import Trace
 from attnlint.probe.values import Factor
@@ -216,12 +217,15 @@ def _figures(trace: Trace, run: Run, blocks: list[_Block], heads: int, scale: fl
         tops = np.full(heads, -np.inf)
         np.maximum.at(tops, head, np.where(live, x, -np.inf).max(-1))
         run.heads = figures(rows, head, heads, tops, [(None, 0.0)] * heads)
-    if trace.wants_samples():
-        run.samples = _samples(x, p, live)
     raw = np.concatenate([block.raw for block in blocks])
     operands = operand_scale(run.terms)
+    numbers = np.concatenate([b.row for b in blocks])
+    if trace.wants_samples():
+        run.samples = samples_of(x, p, live, numbers, run.queries, head if heads <= MOST else None)
+        if operands:
+            run.samples = with_product(run.samples, raw / operands, np.concatenate([b.add for b in blocks]))
     if trace.keeps_evidence:
-        run.evidence = Evidence(np.concatenate([b.row for b in blocks]), raw / operands if operands else None, x, p, live)
+        run.evidence = Evidence(numbers, raw / operands if operands else None, x, p, live)
     run.reference = _reference(raw, np.concatenate([b.add for b in blocks]), p, run)
 
 

@@ -1,114 +1,199 @@
-"""The report as a page that stands alone: a table, and for each site its logits' histogram and its weights' map in inline SVG."""
+"""The report as a page that stands alone: figures over depth, a table that sorts, and a card for each attention, faults first."""
 
-# ruff: noqa: E501  (style sheets and figures read better unbroken)
+# ruff: noqa: E501  (mark-up reads better unbroken)
 from __future__ import annotations
 
-import html
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
 
-from attnlint.probe import text
-from attnlint.probe.values import Site
+from attnlint.probe import figures, text
+from attnlint.probe.values import Head, Map, Samples, Site
 
 if TYPE_CHECKING:
     from attnlint.probe.report import Report
 
 STYLE = """
-:root{color-scheme:light dark;--ink:#1d2433;--soft:#5b6472;--line:#d8dde6;--page:#fff;--bad:#b3261e;--good:#1b6e3c;--bar:#3558a6}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e9ef;--soft:#9aa4b2;--line:#353c48;--page:#14181f;--bad:#ff8a80;--good:#7bd88f;--bar:#8fb0ff}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);margin:2rem auto;max-width:72rem;padding:0 1rem}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{padding:.3rem .55rem;border-bottom:1px solid var(--line);text-align:left}
-.wide{overflow-x:auto}h2{margin:2rem 0 .3rem;font-size:1.05rem}.fault{color:var(--bad);font-weight:600}.ok,.declared{color:var(--good)}
-pre{white-space:pre-wrap;border-left:3px solid var(--line);padding-left:.8rem;color:var(--soft)}figure{display:inline-block;margin:.5rem 1.5rem .5rem 0;max-width:100%}
-figcaption{color:var(--soft);font-size:.85rem}svg{max-width:100%;height:auto}svg text{fill:var(--soft);font:11px system-ui,sans-serif}
+th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid}th[aria-sort=ascending] button::after{content:" ▲"}th[aria-sort=descending] button::after{content:" ▼"}
+th[data-text],td.text{text-align:left}section.fault{border-color:var(--bad);color:inherit}details{margin:.5rem 0}summary{cursor:pointer;color:var(--soft)}
+.big{font-size:1.6rem;font-weight:600;line-height:1.2}.facts{display:flex;flex-wrap:wrap;gap:.4rem 2rem;margin:.6rem 0}.facts div{min-width:5rem}.facts small{display:block;color:var(--soft)}
 """
+SCRIPT = """
+document.querySelectorAll("th button").forEach(function(b){b.addEventListener("click",function(){
+var th=b.parentNode,row=th.parentNode,i=Array.prototype.indexOf.call(row.children,th),body=th.closest("table").tBodies[0];
+var down=th.getAttribute("aria-sort")==="ascending";Array.prototype.forEach.call(row.children,function(o){o.removeAttribute("aria-sort")});
+th.setAttribute("aria-sort",down?"descending":"ascending");
+Array.prototype.slice.call(body.rows).sort(function(p,q){var x=p.cells[i].dataset.value,y=q.cells[i].dataset.value,n=Number(x)-Number(y);
+if(x===""||y==="")return x===y?0:x===""?1:-1;var c=isNaN(n)?x.localeCompare(y):n;return down?-c:c}).forEach(function(r){body.appendChild(r)})})})
+"""
+_ORDER = {"fault": 0, "skipped": 1, "declared": 2, "ok": 3}
 
 
 def page(report: Report) -> str:
-    """The whole document."""
+    """The whole document. It loads nothing; its script sorts the table."""
     sites = report.sites
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{html.escape(site.status)}">{html.escape(cell)}</td>'
-            if text.HEADINGS[i] == "status"
-            else f"<td>{html.escape(cell)}</td>"
-            for i, cell in enumerate(text.cells(site))
-        )
-        + "</tr>"
-        for site in sites
-    )
-    head = "".join(f"<th>{html.escape(h)}</th>" for h in text.HEADINGS)
-    table = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>' if sites else ""
-    parts = [_section(site) for site in sites]
+    ordered = sorted(enumerate(sites), key=lambda pair: (_ORDER.get(pair[1].status, 4), pair[0]))
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>attnlint probe</title><style>{STYLE}</style></head><body><h1>{html.escape(text.summary(report))}</h1>"
-        f"{table}{''.join(parts)}</body></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>attnlint probe</title><style>{figures.STYLE}{STYLE}</style></head><body><h1>{escape(text.summary(report))}</h1>"
+        '<p class="soft">Each attention by place: the scale that softmax saw q·k with, measured, beside 1/√d_k or what was declared.</p>'
+        f"{_depth(sites)}{_table([site for _, site in ordered])}{''.join(_card(i, site) for i, site in ordered)}"
+        f"<script>{SCRIPT}</script></body></html>\n"
     )
 
 
-def _section(site: Site) -> str:
-    title = f"{site.name} · {text.short(site.file)}:{site.line}"
-    body = (
-        f"<pre>{html.escape(text.fault(site))}</pre>" if site.status == "fault" else f"<p>{html.escape(site.note)}</p>" if site.note else ""
+def _depth(sites: Sequence[Site]) -> str:
+    """Entropy and the largest logit over the attentions, where there are several."""
+    if len(sites) < 2:
+        return ""
+    entropy = figures.over_depth([s.entropy for s in sites], [_span(s.heads, "entropy") for s in sites], "entropy over ln of the keys", 1.0)
+    logits = figures.over_depth([s.max_logit for s in sites], [_span(s.heads, "max_logit") for s in sites], "largest logit")
+    if not entropy + logits:
+        return ""
+    caption = "<figcaption>a dot for each attention in the order in which they ran, a bar from its lowest head to its highest</figcaption>"
+    return f'<h3>Over depth</h3><div class="pair"><figure>{entropy}{caption}</figure><figure>{logits}</figure></div>'
+
+
+def _span(heads: Sequence[Head], name: str) -> tuple[float, float] | None:
+    values = [value for head in heads if (value := getattr(head, name)) is not None]
+    return (min(values), max(values)) if values else None
+
+
+_COLUMNS = (
+    "status",
+    "module",
+    "place",
+    "calls",
+    "d_k",
+    "scale",
+    "expected",
+    "ratio",
+    "entropy",
+    "largest logit",
+    "largest weight",
+    "saturated",
+    "ref. error",
+)
+
+
+def _table(sites: Sequence[Site]) -> str:
+    if not sites:
+        return ""
+    head = "".join(f'<th{" data-text" if i < 3 else ""}><button type="button">{name}</button></th>' for i, name in enumerate(_COLUMNS))
+    body = "".join(f"<tr>{_row(site)}</tr>" for site in sites)
+    return f'<h3>Attentions</h3><div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _row(site: Site) -> str:
+    status = f"{site.status}: {site.kind}" if site.kind else site.status
+    words = (f"{_ORDER.get(site.status, 4)} {status}", site.name, f"{text.short(site.file)}:{site.line:06d}")
+    shown = (
+        f'<span class="{escape(site.status)}">{escape(status)}</span>',
+        escape(site.name),
+        escape(f"{text.short(site.file)}:{site.line}"),
     )
-    return f'<section><h2 class="{html.escape(site.status)}">{html.escape(title)}</h2>{body}{plots(site)}</section>'
+    cells = [f'<td class="text" data-value="{escape(word)}">{cell}</td>' for word, cell in zip(words, shown, strict=True)]
+    numbers = (
+        site.calls,
+        site.head_dim,
+        site.scale,
+        site.expected,
+        site.ratio,
+        site.entropy,
+        site.max_logit,
+        site.max_weight,
+        site.saturated,
+        site.reference_error,
+    )
+    cells += [f'<td data-value="{"" if n is None else n}">{n if isinstance(n, int) else text.number(n)}</td>' for n in numbers]
+    return "".join(cells)
+
+
+def _card(number: int, site: Site) -> str:
+    status = f"{site.status}: {site.kind}" if site.kind else site.status
+    facts = (
+        ("ratio", f'<span class="big {escape(site.status)}">{text.number(site.ratio)}</span>'),
+        ("measured scale", text.number(site.scale, 6)),
+        ("expected", text.number(site.expected, 6)),
+        ("d_k", str(site.head_dim or "–")),
+        ("entropy", text.number(site.entropy, 3)),
+        ("largest logit", text.number(site.max_logit, 4)),
+        ("rows over 0.99", "–" if site.saturated is None else f"{site.saturated:.1%}"),
+    )
+    shown = "".join(f"<div><small>{escape(name)}</small>{value}</div>" for name, value in facts)
+    note = f'<p class="soft">{escape(site.note)}</p>' if site.note else ""
+    said = ""
+    if site.status == "fault":
+        said = f"<p>{escape(text.remedy(site))}</p><details><summary>the whole measurement</summary><pre>{escape(text.fault(site))}</pre></details>"
+    return (
+        f'<section class="{escape(site.status)}" id="attention-{number}"><h2><span class="badge {escape(site.status)}">{escape(status)}</span>'
+        f'{escape(site.name)}</h2><p class="soft">{escape(text.short(site.file))}:{site.line}, {site.calls} call{"s" * (site.calls != 1)}</p>'
+        f'<div class="facts">{shown}</div>{note}{said}{_heads(site)}{plots(site)}</section>'
+    )
+
+
+def _heads(site: Site) -> str:
+    """The heads' figures as a table of their own, folded away."""
+    if len(site.heads) < 2:
+        return ""
+    names = ("head", "ratio", "entropy", "largest logit", "largest weight", "saturated")
+    head = "".join(f"<th>{name}</th>" for name in names)
+    rows = "".join(
+        f"<tr><td>{h.head}</td>"
+        + "".join(f"<td>{text.number(v)}</td>" for v in (h.ratio, h.entropy, h.max_logit, h.max_weight, h.saturated))
+        + "</tr>"
+        for h in site.heads
+    )
+    return f'<details><summary>{len(site.heads)} heads</summary><div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
 
 
 def plots(site: Site) -> str:
-    """Both figures of a site; a sentence where no samples were kept."""
-    if site.samples is None:
-        return "<p>No plot: watch with keep_samples=True, on tensors that have values.</p>"
+    """The logits beside the reference's, and maps of the weights; a sentence where no samples were kept."""
+    samples = site.samples
+    if samples is None:
+        return '<p class="soft">No plot: watch with keep_samples=True, on tensors that have values.</p>'
+    reference = _reference(samples, site.expected)
+    logits = samples.logits.tolist()
+    reach = max(figures.spread(logits), figures.spread(reference) if reference is not None else 0.0)
+    beside = "; the line is the reference's, at the expected scale" if reference is not None else ""
+    first = samples.maps[0] if samples.maps else Map(None, samples.weights, *samples.weights.shape)
+    several = len(samples.maps) > 1
     return (
-        f"<figure>{histogram(site.samples.logits)}<figcaption>what softmax saw: the logits, less their row's mean</figcaption></figure>"
-        f"<figure>{heat_map(site.samples.weights)}<figcaption>the weights: a row for each query; one bright cell a row is saturation</figcaption></figure>"
+        f'<div class="pair"><figure>{figures.histogram(logits, reach, "as measured", reference)}<figcaption>what softmax saw: the logits of '
+        f"{'head 0' if several else 'the rows read'}, less each row's mean{beside}</figcaption></figure>"
+        f"<figure>{_map(first, axes=True)}{figures.legend(first.keys)}<figcaption>the weights{' of head 0' if several else ''}: a row for each "
+        f"query; one bright cell a row is saturation{_drawn(first)}</figcaption></figure></div>{_multiples(samples.maps) if several else ''}"
     )
 
 
-def histogram(logits: Any, bins: int = 31) -> str:
-    """An SVG histogram of row-centred logits; masked entries are left out."""
+def _reference(samples: Samples, expected: float | None) -> list[list[float]] | None:
+    if samples.raw is None or samples.added is None or expected is None:
+        return None
     import numpy as np
 
-    live = np.isfinite(logits)
-    count = live.sum(-1, keepdims=True)
-    mean = np.where(live, logits, 0.0).sum(-1, keepdims=True) / np.maximum(count, 1)
-    values = (logits - mean)[live]
-    width, height, pad = 360, 200, 26
-    if values.size == 0:
-        return f'<svg viewBox="0 0 {width} {height}" width="{width}"><text x="20" y="40">no unmasked logits</text></svg>'
-    reach = max(float(np.abs(values).max()), 1e-6)
-    counts, _ = np.histogram(values, bins=bins, range=(-reach, reach))
-    top = max(int(counts.max()), 1)
-    step = (width - 2 * pad) / bins
-    bars = "".join(
-        f'<rect x="{pad + i * step:.1f}" y="{height - pad - n / top * (height - 2 * pad):.1f}" width="{step - 1:.1f}" '
-        f'height="{n / top * (height - 2 * pad):.1f}" fill="var(--bar,#3558a6)"/>'
-        for i, n in enumerate(counts)
-    )
+    with np.errstate(invalid="ignore"):
+        wanted = samples.raw * expected + samples.added
+    found: list[list[float]] = np.where(np.isfinite(samples.logits), wanted, -np.inf).tolist()
+    return found
+
+
+def _map(one: Map, axes: bool) -> str:
+    name = "" if one.head is None else f"of head {one.head}"
+    return figures.heat_map(one.weights.tolist(), name, queries=one.queries, keys=one.keys, axes=axes)
+
+
+def _drawn(one: Map) -> str:
+    rows, keys = one.weights.shape
+    if (rows, keys) == (one.queries, one.keys):
+        return ""
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img"><title>histogram of the logits</title>{bars}'
-        f'<path d="M{pad},{height - pad}H{width - pad}" stroke="currentColor" opacity=".4"/>'
-        f'<text x="{pad}" y="{height - 8}">{-reach:.3g}</text><text x="{width / 2}" y="{height - 8}" text-anchor="middle">0</text>'
-        f'<text x="{width - pad}" y="{height - 8}" text-anchor="end">{reach:.3g}</text>'
-        f'<text x="{pad}" y="14">standard deviation {float(values.std()):.3g}</text></svg>'
+        f" ({rows} of {one.queries} queries; each column the largest of {one.keys / keys:.3g} keys)"
+        if keys < one.keys
+        else f" ({rows} of {one.queries} queries)"
     )
 
 
-def heat_map(weights: Any) -> str:
-    """An SVG map of weights, (rows, keys)."""
-    rows, keys = weights.shape
-    cell = max(2, min(12, 320 // max(rows, keys, 1)))
-    squares = "".join(
-        f'<rect x="{j * cell}" y="{i * cell}" width="{cell}" height="{cell}" fill="{_colour(float(weights[i, j]))}"/>'
-        for i in range(rows)
-        for j in range(keys)
-    )
-    return (
-        f'<svg viewBox="0 0 {keys * cell} {rows * cell}" width="{keys * cell}" role="img"><title>map of the weights</title>{squares}</svg>'
-    )
-
-
-def _colour(p: float) -> str:
-    """Dark blue at 0 to yellow at 1; the root keeps small weights apart."""
-    t = max(0.0, min(1.0, p)) ** 0.5
-    return f"rgb({round(20 + 235 * t)},{round(24 + 186 * t)},{round(82 - 22 * t)})"
+def _multiples(maps: Sequence[Map]) -> str:
+    """The heads side by side."""
+    shown = "".join(f"<figure>{_map(one, axes=False)}<figcaption>head {one.head}</figcaption></figure>" for one in maps)
+    return f'<h3>Heads</h3><div class="pair small">{shown}</div>'

@@ -34,8 +34,9 @@ from attnlint.probe.heads import HeadAxis, figures, head_axis, letters_of, roles
 from attnlint.probe.health import logits_trouble
 from attnlint.probe.positions import Lost, Position, gain_at, moved, piece, sample, take, within
 from attnlint.probe.regression import ROUNDING, Fit, regress
+from attnlint.probe.samples import samples_of, with_product
 from attnlint.probe.trace import Trace
-from attnlint.probe.values import Factor, Samples
+from attnlint.probe.values import Factor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 MASKED_BELOW = -1e4
 ADDEND_MASKS_BELOW = -50.0
-SAMPLE = 64
 
 
 class Walked:
@@ -144,13 +144,6 @@ def row_softmax(x: F64) -> F64:
     return softmax(x)
 
 
-def _samples(x: F64, p: F64, live: Any) -> Samples:
-    import numpy as np
-
-    rows = min(len(x), SAMPLE)
-    return Samples(np.where(live, x, -np.inf)[:rows, :SAMPLE].copy(), p[:rows, :SAMPLE].copy())
-
-
 def describe(run: Run, track: Track, product: Product, axis_letter: str | None) -> None:
     """Copy what the judge needs out of the trace: no array goes with it."""
     swap = axis_letter is not None and axis_letter in product.q_letters and axis_letter not in product.k_letters
@@ -231,8 +224,6 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
         p = take(arrays, weights, sample(arrays.geometry(weights), axis, *heads), arrays.geometry(weights))
     else:
         p = row_softmax(np.where(np.isfinite(logits) | (logits < 0), logits, -np.inf))
-    if trace.wants_samples():
-        run.samples = _samples(logits, p, live)
     rows = rows_of(p, _counted(logits))
     run.statistics = rows.statistics()
     tops = arrays.row_tops(x, axis) * gain
@@ -240,6 +231,8 @@ def _measure_numbers(trace: Trace, track: Track, x: Any, axis: int, weights: Any
     known = tops[np.isfinite(tops) & (tops > MASKED_BELOW)]
     run.max_logit = float(known.max()) if known.size else None
     head = heads_of(start, heads)
+    if trace.wants_samples():
+        run.samples = samples_of(logits, p, live, _row_numbers(start, axis), run.queries, head)
     if trace.keeps_evidence:
         run.evidence = Evidence(_row_numbers(start, axis), None, logits, p, live)
     fit: Fit | None = None
@@ -343,6 +336,8 @@ def _regression(
     operands = operand_scale(run.terms)
     if run.evidence is not None and operands:
         run.evidence = run.evidence._replace(raw=raw / operands)
+    if run.samples is not None and operands and not (walked.uneven or walked.capped or walked.dropped):
+        run.samples = with_product(run.samples, raw / operands, walked.addends)
     for side in (0, 1):
         if product.gains[side]:
             _operand_gain(arrays, walked, product, side)

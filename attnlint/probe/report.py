@@ -229,7 +229,10 @@ class Report:
         return text.faults(faults, len(sites)) if faults else ""
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The report as a JSON document: `status`, `disabled` and `sites`, each with every figure (null where it cannot be had)."""
+        """The report as a JSON document: `status`, `disabled` and `sites`, each with every figure (null where it cannot be had).
+
+        A site has the fields of `Site` but `samples`; `factors` and `heads` are lists of objects. `indent=None` writes one line.
+        """
         document: dict[str, Any] = {
             "status": self.status,
             "disabled": self.disabled,
@@ -240,9 +243,10 @@ class Report:
         return json.dumps(document, indent=indent)
 
     def to_html(self, path: str | None = None) -> str:
-        """A page that stands alone: the table, and a plot for each site (histogram of the logits, map of the weights).
+        """A page that stands alone: figures over depth, a table that sorts, and a card for each attention, faults first.
 
-        The plots need `watch(..., keep_samples=True)`; without samples the page says so. Writes the page to `path` where given.
+        A card has the logits beside the reference's, and maps of the weights by head. Both need `watch(..., keep_samples=True)`;
+        without samples the page says so. Writes the page, in UTF-8, to `path` where given. Raises OSError where that cannot be written.
         """
         from attnlint.probe.html import page
 
@@ -272,10 +276,10 @@ class Report:
     def __repr__(self) -> str:
         return f"<attnlint probe report: {len(self._fixed if self._fixed is not None else self._groups)} sites, {self.status}>"
 
-    def __rich__(self) -> Any:
+    def __rich_console__(self, console: Any, options: Any) -> Any:
         from attnlint.probe import text
 
-        return text.rich_table(self)
+        yield text.rich_table(self, options.max_width)
 
 
 def merged(per_rank: dict[int, list[Site]], disabled: bool) -> Report:

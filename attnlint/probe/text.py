@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnlint.probe.values import Site
 
@@ -118,26 +120,51 @@ def remedy(site: Site) -> str:
 
 # --- tables -------------------------------------------------------------------------------------------------------------------
 
-HEADINGS = ("module", "place", "calls", "d_k", "scale", "expected", "ratio", "status", "max w", "satur.", "entropy", "1-Σp²", "ref. error")
+
+class Column(NamedTuple):
+    """A column of the table: its heading, whether it is text, and how soon it goes where there is no room (0: never)."""
+
+    heading: str
+    is_text: bool
+    goes: int
+    cell: Callable[[Site], str]
 
 
-def cells(site: Site) -> tuple[str, ...]:
-    status = f"{site.status}: {site.kind}" if site.kind else site.status
-    return (
-        site.name,
-        f"{short(site.file)}:{site.line}",
-        str(site.calls),
-        str(site.head_dim or "–"),
-        number(site.scale),
-        number(site.expected),
-        number(site.ratio),
-        status,
-        number(site.max_weight, 3),
-        "–" if site.saturated is None else f"{site.saturated:.1%}",
-        number(site.entropy, 3),
-        number(site.jacobian, 3),
-        number(site.reference_error, 2),
-    )
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+COLUMNS = (
+    Column("module", True, 0, lambda s: s.name),
+    Column("place", True, 2, lambda s: f"{short(s.file)}:{s.line}"),
+    Column("status", True, 0, lambda s: f"{s.status}: {s.kind}" if s.kind else s.status),
+    Column("ratio", False, 0, lambda s: number(s.ratio)),
+    Column("scale", False, 1, lambda s: number(s.scale)),
+    Column("expected", False, 3, lambda s: number(s.expected)),
+    Column("d_k", False, 4, lambda s: str(s.head_dim or "–")),
+    Column("calls", False, 6, lambda s: str(s.calls)),
+    Column("entropy", False, 5, lambda s: number(s.entropy, 3)),
+    Column("max logit", False, 5, lambda s: number(s.max_logit, 4)),
+    Column("max w", False, 8, lambda s: number(s.max_weight, 3)),
+    Column("satur.", False, 7, lambda s: _share(s.saturated)),
+    Column("ref. error", False, 9, lambda s: number(s.reference_error, 2)),
+)
+GAP = 2
+
+
+def fitting(sites: Sequence[Site], width: int | None) -> tuple[Column, ...]:
+    """The columns that fit into a terminal of this width: the least telling ones go first. None: all."""
+    kept = list(COLUMNS)
+    while width is not None and _wide(kept, sites) > width:
+        last = max(kept, key=lambda column: column.goes)
+        if last.goes == 0:
+            break
+        kept.remove(last)
+    return tuple(kept)
+
+
+def _wide(columns: Sequence[Column], sites: Sequence[Site]) -> int:
+    return sum(max(len(c.heading), *(len(c.cell(s)) for s in sites)) + GAP for c in columns) - GAP
 
 
 def summary(report: Report) -> str:
@@ -152,39 +179,51 @@ def summary(report: Report) -> str:
     return "attnlint probe: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
 
 
-def plain_table(report: Report) -> str:
-    rows = [cells(site) for site in report.sites]
-    if report.disabled or not rows:
+def plain_table(report: Report, width: int | None = None) -> str:
+    """The table as text, in the order in which the attentions ran; no line is wider than `width` where that is given."""
+    sites = report.sites
+    if report.disabled or not sites:
         return summary(report)
-    widths = [max(len(h), *(len(row[i]) for row in rows)) for i, h in enumerate(HEADINGS)]
+    columns = fitting(sites, width)
+    rows = [[column.cell(site) for column in columns] for site in sites]
+    widths = [max(len(c.heading), *(len(row[i]) for row in rows)) for i, c in enumerate(columns)]
 
     def line(values: Sequence[str]) -> str:
-        return "  ".join(v.ljust(w) for v, w in zip(values, widths, strict=True)).rstrip()
+        told = (v.ljust(w) if c.is_text else v.rjust(w) for v, w, c in zip(values, widths, columns, strict=True))
+        return _cut("  ".join(told).rstrip(), width)
 
-    return "\n".join([summary(report), line(HEADINGS), "  ".join("-" * w for w in widths), *(line(row) for row in rows), *_notes(report)])
-
-
-def _notes(report: Report) -> list[str]:
-    return [f"  {site.module or '(no module)'}: {site.note}" for site in report.sites if site.note]
+    head = [line([c.heading for c in columns]), _cut("  ".join("-" * w for w in widths), width)]
+    return "\n".join([summary(report), *head, *map(line, rows), *_notes(report, width)])
 
 
-def rich_table(report: Report) -> Any:
+def _cut(line: str, width: int | None) -> str:
+    return line if width is None or len(line) <= width else line[: max(width - 1, 1)] + "…"
+
+
+def _notes(report: Report, width: int | None) -> list[str]:
+    notes = [f"{site.name}: {site.note}" for site in report.sites if site.note]
+    return [line for note in notes for line in textwrap.wrap(note, (width or 140) - 2, initial_indent="  ", subsequent_indent="    ")]
+
+
+def rich_table(report: Report, width: int | None = None) -> Any:
     """A rich renderable; raises ImportError where rich is absent."""
+    from rich import box
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    if report.disabled or not report.sites:
+    sites = report.sites
+    if report.disabled or not sites:
         return Text(summary(report))
-    table = Table(title=summary(report), title_justify="left", header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, GAP, 0, 0), pad_edge=False)
     colours = {"ok": "green", "declared": "cyan", "skipped": "yellow", "fault": "bold red"}
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in ("module", "place", "status") else "right", overflow="fold")
-    for site in report.sites:
-        values = list(cells(site))
-        row = [Text(v, style=colours.get(site.status, "") if HEADINGS[i] in ("status", "ratio") else "") for i, v in enumerate(values)]
-        table.add_row(*row)
-    return Group(table, *(Text(note, style="dim") for note in _notes(report)))
+    columns = fitting(sites, width)
+    for column in columns:
+        table.add_column(column.heading, justify="left" if column.is_text else "right", overflow="fold", no_wrap=not column.is_text)
+    for site in sites:
+        styled = (Text(c.cell(site), style=colours.get(site.status, "") if c.heading in ("status", "ratio") else "") for c in columns)
+        table.add_row(*styled)
+    return Group(Text(summary(report), style="bold"), table, *(Text(note, style="dim") for note in _notes(report, width)))
 
 
 def render(report: Report) -> str:
@@ -196,14 +235,14 @@ def render(report: Report) -> str:
         terminal = False
     if not terminal:
         return plain_table(report)
+    wide = shutil.get_terminal_size().columns
     try:
         from rich.console import Console
     except ImportError:
-        return plain_table(report)
+        return plain_table(report, wide)
     import io
 
     buffer = io.StringIO()
-    wide = Console(file=stream).width
-    console = Console(file=buffer, force_terminal=True, width=max(wide, 100), no_color="NO_COLOR" in os.environ)
-    console.print(rich_table(report))
-    return buffer.getvalue().rstrip("\n")
+    console = Console(file=buffer, force_terminal=True, width=wide, no_color="NO_COLOR" in os.environ)
+    console.print(rich_table(report, wide))
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip("\n").split("\n"))

@@ -117,11 +117,29 @@ class Site:
 
 
 @dataclass(frozen=True, eq=False)
+class Map:
+    """One head's weights to be looked at: `weights` (rows, keys), float64 NumPy, drawn from `queries` by `keys` of them."""
+
+    head: int | None
+    weights: Any
+    queries: int
+    keys: int
+
+
+@dataclass(frozen=True, eq=False)
 class Samples:
-    """At most 64 rows of 64 keys of one head, float64 NumPy: the logits as softmax saw them (-inf where masked), and the weights."""
+    """At most 64 rows of 64 keys of one head, float64 NumPy: the logits as softmax saw them (-inf where masked), and the weights.
+
+    `raw` is q·k before any factor and `added` what was added to the logits, None where they cannot be had: the reference's logits at
+    scale s are s * raw + added. `maps` are small maps of the weights, one a head.
+    """
 
     logits: Any
     weights: Any
+    raw: Any = None
+    added: Any = None
+    maps: tuple[Map, ...] = ()
+    picked: Any = None
 
 
 @dataclass(frozen=True)

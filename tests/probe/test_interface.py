@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -18,6 +19,7 @@ import zoo  # noqa: E402
 from torch import nn  # noqa: E402
 
 from attnlint import probe  # noqa: E402
+from attnlint.probe import figures  # noqa: E402
 
 pytest_plugins = ["pytester"]
 
@@ -534,7 +536,11 @@ def test_json(report):
 def test_html(report, tmp_path):
     page = report.to_html(str(tmp_path / "report.html"))
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
-    assert page.count("<svg") == 6 and "wrong-dim-scale" in page
+    assert page.count('aria-label="distribution of the logits') == 3 and "wrong-dim-scale" in page
+    assert page.count('aria-label="map of the weights of head') == 3 * (1 + zoo.H)
+    assert page.count('aria-label="legend of the weights"') == 3 and page.count("over depth") >= 2
+    order = re.findall(r'<section class="(\w+)"', page)
+    assert order == ["fault", "skipped", "ok"], "faults first"
     assert not re.search(r"(src|href)=|https?://", page)
     with probe.watch() as without:
         zoo.Plain()(torch.randn(2, zoo.T, zoo.C)[:1].expand(zoo.B, -1, -1))
@@ -557,13 +563,57 @@ def test_the_plots_show_what_softmax_saw():
         weights @ k
     page, samples = made.to_html(), made.sites[0].samples
     logits = samples.logits - samples.logits.mean(-1, keepdims=True)
-    assert f"standard deviation {logits.std():.3g}<" in page
-    width, height, drawn = re.search(r'viewBox="0 0 (\d+) (\d+)"[^>]*><title>map of the weights</title>(.*?)</svg>', page).groups()
-    cell = int(width) // 9
-    assert int(height) == 5 * cell
-    squares = {(int(x), int(y)): int(red) for x, y, red in re.findall(r'x="(\d+)" y="(\d+)"[^>]*fill="rgb\((\d+),', drawn)}
-    brightest = [max(range(9), key=lambda j, i=i: squares[j * cell, i * cell]) for i in range(5)]
+    assert f"standard deviation {(logits**2).mean() ** 0.5:.3g}, the reference's" in page
+    assert samples.raw == pytest.approx((q @ k.mT)[0].double().numpy(), rel=1e-5)
+    size, drawn = re.search(r'viewBox="0 0 (\d+) \d+"[^>]*aria-label="map of the weights"[^>]*>(.*?)</svg>', page).groups()
+    cell = (int(size) - 32) // 9
+    levels = {figures.colour(i / (figures.LEVELS - 1)): i for i in range(figures.LEVELS)}
+    squares = {}
+    for fill, path in re.findall(r'<path fill="(#\w+)" d="([^"]*)"', drawn):
+        for x, y, run in re.findall(r"M(\d+) (\d+)h(\d+)v", path):
+            squares |= {(int(x) // cell + n, int(y) // cell): levels[fill] for n in range(int(run) // cell)}
+    assert len(squares) == 5 * 9
+    brightest = [max(range(9), key=lambda j, i=i: squares[j, i]) for i in range(5)]
     assert brightest == weights[0].argmax(-1).tolist()
+
+
+def test_even_weights_are_told_from_none_and_from_one():
+    for keys in (2, 14, 512):
+        shades = [figures.shade(p, keys) for p in (0.0, 1 / keys, 1.0)]
+        assert shades[0] == 0.0 and shades[2] == 1.0 and 0.2 < shades[1] < 0.8
+
+
+def test_the_table_of_the_page_sorts_and_its_cards_are_drawn_in_a_browser(report, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium to open the page with")
+    click = "<script>document.querySelectorAll('th button')[7].click();document.querySelectorAll('th button')[7].click()</script></body>"
+    page = tmp_path / "report.html"
+    page.write_text(report.to_html().replace("</body>", click), encoding="utf-8")
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--dump-dom",
+        page.as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    body = re.search(r"<tbody>(.*?)</tbody>", done.stdout, re.S)
+    assert body, done.stderr
+    ratios = [float(r) for r in re.findall(r'<tr>(?:<td[^>]*>.*?</td>){7}<td data-value="([\d.]+)"', body[1])]
+    assert ratios == sorted((s.ratio for s in report.sites), reverse=True) and 'aria-sort="descending"' in done.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_the_table_fits_the_terminal(report, monkeypatch, columns):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(report))
+    assert max(map(len, text.splitlines())) <= columns, text
+    assert "ratio" in text and "wrong-dim-scale" in text.replace("\n", "")
+    assert ("max logit" in text) == (columns >= 120)
 
 
 def test_figures_are_those_of_the_reference(x):
