@@ -55,13 +55,13 @@ def regress(value: F64, raw: F64, keep: Any, noise: Any = 0.0, head: Any = None,
     x = chosen(x - x.sum(-1, keepdims=True) / weight)
     sums = [np.einsum("ij,ij->i", a, b) for a, b in ((x, x), (y, y), (x, y), (noise, noise))]
     xx, yy, xy, noise_sum = (float(s.sum()) for s in sums)
-    if xx <= 1e-24 * max(1.0, float(np.vdot(raw, raw))):
+    if xx <= 1e-24 * max(1.0, float(np.einsum("ij,ij->", raw, raw))):
         return None
     slope = xy / xx
     if yy <= 0.0:
         return Fit(slope, 0.0, np.inf, noise_sum > 0.0)
     y -= slope * x
-    rest = float(np.vdot(y, y))
+    rest = float(np.einsum("ij,ij->", y, y))
     error = (max(rest, noise_sum / 12.0) / entries / xx) ** 0.5 / abs(slope) if slope else np.inf
     by_head = _by_head(sums, np.where(count > 1, count, 0).ravel(), head, heads) if heads > 1 else ()
     return Fit(slope, 1.0 - rest / yy, error, rest <= 4.0 * noise_sum, by_head)

@@ -219,11 +219,11 @@ def test_readme_sets_up_with_two_commands_and_the_first_shows_four_faults() -> N
 
 def test_the_programs_of_the_page_on_the_probe_run_and_print_what_it_shows(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    programs = [block.text for block in blocks(PROBE, "python") if not block.text.startswith("# test_")]
+    programs = [block.text for block in blocks(PROBE, "python") if not block.text.startswith("# ")]
     (tmp_path / "model.py").write_text("\nprint('=====')\n".join(programs), encoding="utf-8")
     done = call([sys.executable, "model.py"], tmp_path)
     assert done.returncode == 0, done.stderr
-    first, _, installed, measured, _ = done.stdout.split("=====\n")
+    first, drawn, _, installed, monitored, compared, compiled, arrays, measured, _ = done.stdout.split("=====\n")
     (shown,) = blocks(PROBE, "text")
 
     def steady(text: str) -> list[str]:  # what softmax makes of random weights is rounded differently by other processors
@@ -231,8 +231,21 @@ def test_the_programs_of_the_page_on_the_probe_run_and_print_what_it_shows(tmp_p
 
     assert steady(first) == steady(shown.text)
     assert "  here: mean largest weight" in first and "  here: mean largest weight" in shown.text
+    assert drawn == "4 heads, head 3 has ratio 0.5\n" and "map of the weights" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert installed == "fault [2]\n", "two calls were measured, and no more"
+    assert monitored == "[0, 100] 0 3\n" and len((tmp_path / "attention.jsonl").read_text(encoding="utf-8").splitlines()) == 2 * 5
+    assert compared.startswith("False scale True\n1 attention compared: first difference: attention 0 (ours() at model.py:")
+    assert compiled == "fault 0\n"
+    assert arrays == "ndarray\n"
     assert measured == "scale 0.125, ratio 1\n"
+    assert "Warning" not in done.stderr, done.stderr
+
+
+def test_the_trainers_callback_of_the_page_on_the_probe(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    (block,) = [one for one in blocks(PROBE, "python") if one.text.startswith("# trainer.py")]
+    done = call([sys.executable, "-c", block.text], tmp_path)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_the_pytest_module_of_the_page_on_the_probe_passes_and_would_fail(tmp_path: Path) -> None:
