@@ -160,18 +160,16 @@ class Draft:
     methods: list[Lines] = field(default_factory=list)
     class_body: Lines = field(default_factory=list)
     bases: list[tuple[str, list[Lines]]] = field(default_factory=list)
+    subclass: list[Lines] = field(default_factory=list)  # methods of a class below, which then is the one that is run
     decorators: Lines = field(default_factory=list)
     parameters: list[Parameter] = field(default_factory=list)
-    constructor: list[Parameter] = field(default_factory=list)
     extras: Lines = field(default_factory=list)  # further results that are returned
     mechanisms: list[str] = field(default_factory=list)
     depth: int = 0
     condition: str | None = None  # under which the last mechanism that scales on some paths only scales
     prologue: Lines = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
-    width: str = ""  # the head's width in the body: `self.head_dim`, `d_k`
-    model_width: str = ""
-    stage: str = "q"
+    stage: str = "q"  # which tensor is scaled: q, k or the logits
 
     def name(self, *wishes: str) -> str:
         """A name that nothing else has."""
@@ -239,7 +237,10 @@ Mechanism = Callable[[Draft, str, Factor], Lines]
 
 @dataclass(frozen=True)
 class Entry:
-    """A way to write a scaling. `effect`: "once" scales on every path, "none" only looks like it, "some" on some paths or not once."""
+    """A way to write a scaling. `effect`: "once" scales on every path, "none" only looks like it, "some" on some paths or not once.
+
+    "pair" scales q and k both.
+    """
 
     name: str
     page: str

@@ -10,7 +10,7 @@ from .promise import judge, program_of
 FILE = Path(__file__).parent / "KNOWN_GAPS.txt"
 HEAD = """\
 # Mechanisms of which a program breaks the promise: "backend | mechanism | what happens". Each is a strict xfail, so that an improvement
-# has to take its line out; `python -m tests.oracle --gaps` writes the list anew, and a line that it adds is a step back.
+# has to take its line out; `python -m tests.oracle --gaps --backend NAME` writes them anew, and a line that it adds is a step back.
 """
 PROGRAMS = 2  # of each mechanism: one that is meant to be right, one that is not
 
@@ -32,10 +32,11 @@ def read() -> dict[tuple[str, str], str]:
     return gaps
 
 
-def write() -> None:
-    rows = []
-    for backend in ("numpy", "torch"):
-        for mechanism in names(backend):
-            if found := broken(backend, mechanism):
-                rows.append(f"{backend} | {mechanism} | {'; '.join(found)}\n")
+def write(backend: str) -> None:
+    """Writes the lines of a backend anew; those of the other stay."""
+    known = {key: reason for key, reason in read().items() if key[0] != backend}
+    for mechanism in names(backend):
+        if found := broken(backend, mechanism):
+            known[backend, mechanism] = "; ".join(found)
+    rows = [f"{name} | {mechanism} | {reason}\n" for (name, mechanism), reason in sorted(known.items(), key=lambda row: row[0][0])]
     FILE.write_text(HEAD + "".join(rows), encoding="utf-8")

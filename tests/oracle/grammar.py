@@ -14,17 +14,40 @@ SOFTMAX = [
     "    e = np.exp(x - x.max(axis=-1, keepdims=True))",
     "    return e / e.sum(axis=-1, keepdims=True)",
 ]
+RESERVED = {
+    "q",
+    "k",
+    "v",
+    "x",
+    "w_q",
+    "w_k",
+    "w_v",
+    "logits",
+    "weights",
+    "softmax",
+    "self",
+    "a",
+    "b",
+    "c",
+    "i",
+    "n",
+    "t",
+    "u",
+    "one",
+    "name",
+}
 APPLIES = [one for one in REGISTRY if one.effect == "once"]
 DECOYS = [one for one in REGISTRY if one.effect == "none"]
 PARTIAL = [one for one in REGISTRY if one.effect == "some"]
+PAIRS = [one for one in REGISTRY if one.effect == "pair"]
 
 
 @dataclass(frozen=True)
 class Program:
     """A program, and how it is run. `files` has `model.py`, which holds the attention, and the modules beside it.
 
-    `entry` is "function" (called with the arrays `x`, `w_q`, `w_k`, `w_v` of the module) or "class" (made with width and heads, called
-    with an input). `parameters` and `constructor` are what runs set.
+    `entry` is "function" (called with the arrays `x`, `w_q`, `w_k`, `w_v` of the module), "class" (made with width and heads, called
+    with an input) or "config" (made with one object that holds them). `parameters` is what runs set.
     """
 
     files: dict[str, str]
@@ -35,7 +58,7 @@ class Program:
     plan: str
     mechanisms: tuple[str, ...]
     parameters: tuple[Parameter, ...]
-    constructor: tuple[Parameter, ...]
+    packed: bool = False  # q, k and v are made by one weight
 
     @property
     def text(self) -> str:
@@ -65,27 +88,27 @@ class Drawing:
         in_class = rng.random() < (0.55 if dialect.name == "numpy" else 0.85)
         heads = in_class and rng.random() < 0.6
         self.draft = Draft(rng, dialect, in_class, heads)
-        self.draft.taken |= {
-            "q",
-            "k",
-            "v",
-            "x",
-            "w_q",
-            "w_k",
-            "w_v",
-            "logits",
-            "weights",
-            "softmax",
-            "self",
-            "t",
-            "c",
-            "b",
-            "n",
-            "one",
-            "i",
-            "a",
-        }
-        self.product_operands = ("q", "k")
+        self.handed: dict[str, str] = {}  # what the class hands to a function that holds its attention
+        self.draft.taken |= RESERVED
+        plain = self.only is not None  # one mechanism in the plainest surroundings
+        self.apart = in_class and not plain and rng.random() < 0.2  # the attention is a function that the class calls
+        self.config = in_class and not plain and rng.random() < 0.15
+        self.packed = in_class and not plain and rng.random() < 0.2
+        self.heads_last = heads and not plain and rng.random() < 0.12  # (b, n, heads, head_dim), by einsum
+        self.kernel = dialect.name == "torch" and not plain and not self.heads_last and rng.random() < 0.12
+        alone = self.apart or self.heads_last or self.kernel or plain
+        self.one_head_at_a_time = heads and not alone and rng.random() < 0.1
+        self.early = not plain and not self.one_head_at_a_time and rng.random() < 0.07
+        self.mask = not plain and rng.random() < 0.15
+        if self.apart:
+            self.draft.in_class = False
+        if dialect.name == "torch" and not plain:
+            forms = ["torch.softmax({0}, dim=-1)", "F.softmax({0}, dim=-1)", "{0}.softmax(dim=-1)", "nn.Softmax(dim=-1)({0})"]
+            self.softmax = rng.choice(forms)
+        else:
+            self.softmax = dialect.softmax
+        if "F." in self.softmax or self.kernel:
+            self.draft.need("import torch.nn.functional as F")
 
     # ---- the factor
 
@@ -97,7 +120,7 @@ class Drawing:
             forms += ["q.size(-1)", "k.size(-1)"]
         if d.in_class:
             forms = ["self.head_dim", "self.head_dim", *forms]
-        else:
+        elif not self.apart:
             forms += ["w_q.shape[1]", "w_k.shape[-1]"]
         return rng.choice(forms)
 
@@ -122,7 +145,7 @@ class Drawing:
         d, rng = self.draft, self.rng
         width = self.width()
         if kind == "model":
-            width = "self.d_model" if d.in_class else "x.shape[-1]"
+            width = "self.d_model" if d.in_class else "(q.shape[-1] * q.shape[1])" if self.apart else "x.shape[-1]"
         if kind == "length":
             width = "q.shape[-2]"
         made = self.root_of(width, kind)
@@ -148,11 +171,20 @@ class Drawing:
             value = self.root_of("width", kind if kind not in ("model", "length") else "root")
             d.helper_somewhere(name, block(f"def {name}(width):", [f"return {value.text}"]))
             return [], Factor(f"{name}({width})", value.divides)
-        if form == "argument" and not d.in_class and kind not in ("length", "model"):
+        if form == "argument" and kind not in ("length", "model"):
             d.need("import math")
             name = d.name("scale", "softmax_scale")
             d.parameters.append(Parameter(name, "None", ("default",)))
             return block(f"if {name} is None:", [f"{name} = {Factor(made.text, made.divides).multiplier}"]), Factor(name)
+        if form == "constant" and kind in ("root", "quarter"):
+            name = d.name("EXPONENT", "POWER")
+            d.helper([f"{name} = {-0.5 if kind == 'root' else -0.25}"])
+            return [], Factor(f"({width} ** {name})")
+        if form == "class" and self.apart and kind == "root":
+            name = d.name("scale", "softmax_scale")
+            d.parameters.append(Parameter(name, "", ("default",)))
+            self.handed[name] = self.root_of("self.head_dim", kind).multiplier
+            return [], Factor(name)
         return [], atom
 
     # ---- how it is applied
@@ -185,8 +217,8 @@ class Drawing:
                 d.mechanisms.append("inside of a function")
                 return [*block(f"def {fn}({z}):", [*inner, f"return {z}"]), f"{z} = {fn}({z})"]
             return inner
-        entry = self.pick(entries, nested=depth > 0)
-        d.condition = None
+        entry = self.pick(entries, nested=depth > 0 or self.one_head_at_a_time)
+        d.condition, d.stage = None, z
         lines = entry.write(d, z, f)
         d.mechanisms.append(entry.key)
         return lines
@@ -207,6 +239,7 @@ class Drawing:
         )[0]
         if self.only:
             right, wrong = {
+                "pair": ("quarter", "both roots"),
                 "once": ("once", rng.choice(["wrong factor", "twice"])),
                 "none": ("decoy", "missing"),
                 "some": ("complement", "partial"),
@@ -215,8 +248,15 @@ class Drawing:
         if plan == "once":
             parts[stage] += self.once("root", stage)
         elif plan == "quarter":
-            parts["q"] += self.once("quarter", "q")
-            parts["k"] += self.once("quarter", "k")
+            if self.only or rng.random() < 0.6:
+                lines, f = self.factor("quarter")
+                parts["k"] += [*lines, *self.write(PAIRS, "q", f, depth=2)]
+            else:
+                parts["q"] += self.once("quarter", "q")
+                parts["k"] += self.once("quarter", "k")
+        elif plan == "both roots":
+            lines, f = self.factor("root")
+            parts["k"] += [*lines, *self.write(PAIRS, "q", f, depth=2)]
         elif plan in ("complement", "partial"):
             lines, f = self.factor("root")
             early = rng.choice(["q", "k"])
@@ -253,9 +293,11 @@ class Drawing:
         d, rng = self.draft, self.rng
         k = d.dialect.transposed(rng, "k")
         forms = [f"q @ {k}", f"q @ {k}", f"{d.dialect.module}.matmul(q, {k})"]
-        if d.multi_head:
+        if self.heads_last:
+            forms = [f'{d.dialect.module}.einsum("{one}", q, k)' for one in ("bqhd,bkhd->bhqk", "bihd,bjhd->bhij")]
+        elif d.multi_head and not self.one_head_at_a_time:
             forms.append(f'{d.dialect.module}.einsum("bhqd,bhkd->bhqk", q, k)')
-        elif d.in_class:
+        elif d.multi_head or self.apart or d.in_class:
             forms.append(f'{d.dialect.module}.einsum("bqd,bkd->bqk", q, k)')
         else:
             forms.append(f'{d.dialect.module}.einsum("qd,kd->qk", q, k)')
@@ -266,36 +308,105 @@ class Drawing:
     def others(self, at: str) -> Lines:
         """Further results, which a fix of the scale must leave alone."""
         d, rng = self.draft, self.rng
-        if rng.random() > 0.12 or self.only:
+        if rng.random() > 0.12 or self.only or self.one_head_at_a_time:
             return []
+        if rng.random() < 0.4:
+            return [rng.choice([f"print({at}.shape, float({at}.mean()))", f"print(float({at}.sum()))"])]
         name = d.name("gate", "norm", "stat")
         d.extras.append(name)
         return [f"{name} = {at}.{rng.choice(['mean', 'sum', 'max'])}()"]
 
-    def program(self) -> Program:
+    def masked(self) -> Lines:
+        """A causal mask on the logits, added or filled in after they are scaled."""
+        n = self.draft.name("length", "size")
+        numpy = self.draft.dialect.name == "numpy"
+        made = (
+            f"np.triu(np.ones(({n}, {n}), dtype=bool), k=1)" if numpy else f"torch.triu(torch.ones({n}, {n}, dtype=torch.bool), diagonal=1)"
+        )
+        name = self.draft.name("mask", "future")
+        forms = ["logits = {np}.where({m}, {low}, logits)"]
+        if numpy:
+            forms += ["logits = logits + np.where({m}, -1e9, 0.0)", "logits[..., {m}] = -np.inf"]
+        else:
+            forms += [
+                'logits = logits.masked_fill({m}, float("-inf"))',
+                'logits.masked_fill_({m}, float("-inf"))',
+                "logits = logits.masked_fill({m}, -1e9)",
+            ]
+        low = "-np.inf" if numpy else 'float("-inf")'
+        form = self.rng.choice(forms).format(np="np" if numpy else "torch", m=name, low=low)
+        return [f"{n} = logits.shape[-1]", f"{name} = {made}", form]
+
+    def weighted(self) -> str:
+        if self.heads_last:
+            return f'{self.draft.dialect.module}.einsum("bhqk,bkhd->bqhd", weights, v)'
+        return "weights @ v"
+
+    def ending(self, extras: bool = True) -> Lines:
+        result = ", ".join([self.weighted(), *(self.draft.extras if extras else [])])
+        return [f"weights = {self.softmax.format('logits')}", f"return {result}"]
+
+    def fused(self) -> tuple[str, Lines]:
+        """A kernel that scales by itself, or by what it is told."""
+        rng = self.rng
+        plan = rng.choice(["kernel", "kernel", "kernel told", "kernel told 1", "scaled before a kernel"])
+        handed, parts = "", []
+        if plan == "kernel told":
+            parts, f = self.factor("root")
+            handed = f", scale={f.multiplier}"
+        elif plan == "kernel told 1":
+            handed, parts = ", scale=1.0", self.once("root", rng.choice(["q", "k"])) if rng.random() < 0.7 else []
+        elif plan == "scaled before a kernel":
+            parts = self.once("root", rng.choice(["q", "k"]))
+        self.draft.extras.clear()
+        return plan, [*parts, f"return F.scaled_dot_product_attention(q, k, v{handed})"]
+
+    def body(self) -> tuple[str, Lines]:
+        """The plan, and the lines between the making of q, k and v and the end."""
         d, rng = self.draft, self.rng
+        early: Lines = []
+        if self.early:
+            flag, inner = d.flag(), self.product()
+            scaled = self.once("root", "logits") if rng.random() < 0.85 else []
+            early = block(f"if {flag}:", [*inner, *scaled, *self.ending(extras=False)])
+        if self.kernel:
+            plan, lines = self.fused()
+            return plan, [*early, *lines]
         plan, parts = self.stages()
         seen = self.others(rng.choice(["q", "k", "v"]))
-        body = [*parts["q"], *parts["k"], *seen, *self.product(), *parts["logits"]]
-        out = d.dialect.softmax.format("logits")
-        result = "weights @ v" if not d.extras else f"weights @ v, {', '.join(d.extras)}"
-        body += [f"weights = {out}", f"return {result}"]
-        text = self.in_class(body) if d.in_class else self.as_function(body)
+        lines = [*early, *parts["q"], *parts["k"], *seen, *self.product(), *parts["logits"], *(self.masked() if self.mask else [])]
+        if self.one_head_at_a_time:
+            outs = d.name("outs", "heads")
+            each = [f"{w} = {w}s[:, head]" for w in "qkv"]
+            inner = [*each, *lines, f"weights = {self.softmax.format('logits')}", f"{outs}.append(weights @ v)"]
+            join = f"np.concatenate({outs}, axis=-1)" if d.dialect.name == "numpy" else f"torch.cat({outs}, dim=-1)"
+            return plan, [f"{outs} = []", *block("for head in range(self.n_heads):", inner), f"return {join}"]
+        return plan, [*lines, *self.ending()]
+
+    def program(self) -> Program:
+        d = self.draft
+        if not self.only and self.rng.random() < 0.06:
+            d.need("import functools")
+            name = d.name("traced", "profiled")
+            inner = ["@functools.wraps(fn)", *block("def wrapper(*args, **kwargs):", ["return fn(*args, **kwargs)"])]
+            d.helper(block(f"def {name}(fn):", [*inner, "return wrapper"]))
+            d.decorators.append(f"@{name}")
+        plan, body = self.body()
+        in_class = d.in_class or self.apart
+        text = self.in_class(body) if in_class else self.as_function(body)
         files = {"model.py": text}
-        for module, parts_of_it in d.other.items():
-            files[f"{module}.py"] = _joined(
-                [["import math"], d.dialect.imports[:1], *[one for one in parts_of_it if not one[0].startswith("import ")]]
-            )
+        for module, definitions in d.other.items():
+            files[f"{module}.py"] = _joined([["import math"], [d.dialect.imports[0]], *definitions])
         return Program(
             files,
-            "class" if d.in_class else "function",
-            self.class_name if d.in_class else "attend",
+            "config" if self.config else "class" if in_class else "function",
+            self.class_name if in_class else "attend",
             HEADS if d.multi_head else 1,
             d.dialect.name,
             plan,
             tuple(dict.fromkeys(d.mechanisms)),
-            tuple(d.parameters),
-            tuple(d.constructor),
+            tuple(one for one in d.parameters if one.name not in self.handed),
+            self.packed,
         )
 
     class_name = "SelfAttention"
@@ -323,41 +434,89 @@ class Drawing:
                 f"x = torch.randn(5, {MODEL})",
                 *(f"{w} = torch.randn({MODEL}, {HEAD})" for w in ("w_q", "w_k", "w_v")),
             ]
-        arrays += ["attend(x, w_q, w_k, w_v)"]
+        if self.only or self.rng.random() < 0.6:
+            arrays += self.calls()
         return _joined([self.head(), *([SOFTMAX] if d.dialect.name == "numpy" else []), *d.helpers, [*d.decorators, *define], arrays])
+
+    def calls(self) -> Lines:
+        """A call for every setting of the parameters, so that what no caller does is not judged."""
+        settings: list[dict[str, object]] = [{}]
+        for one in self.draft.parameters:
+            settings = [{**setting, one.name: value} for setting in settings for value in one.values]
+        texts = [", ".join(f"{key}={value!r}" for key, value in setting.items() if value != "default") for setting in settings]
+        return [f"attend(x, w_q, w_k, w_v{', ' + text if text else ''})" for text in dict.fromkeys(texts)]
 
     def in_class(self, body: Lines) -> str:
         d = self.draft
         torch = d.dialect.name == "torch"
-        bases = [name for name, _ in d.bases] + (["nn.Module"] if torch else [])
+        root = ["nn.Module"] if torch else []
         definitions = [block(f"class {name}:", _rows(methods)) for name, methods in d.bases]
-        init = ["super().__init__()"] if torch else []
-        init += ["self.d_model = d_model"]
+        methods = [self.initialiser()]
         if d.multi_head:
-            init += ["self.n_heads = n_heads", "self.head_dim = d_model // n_heads"]
-        else:
-            init += ["self.head_dim = head_dim"]
-        width = "d_model" if d.multi_head else "head_dim"
-        for w in ("w_q", "w_k", "w_v"):
-            init.append(f"self.{w} = nn.Linear(d_model, {width}, bias=False)" if torch else f"self.{w} = np.random.randn(d_model, {width})")
-        init += d.init
-        methods = [block(f"def __init__(self, d_model, {'n_heads' if d.multi_head else 'head_dim'}):", init)]
-        if d.multi_head:
-            axes = "1, 2" if torch else "0, 2, 1, 3"
-            methods.append(
-                block(
-                    "def split_heads(self, t):",
-                    ["b, n, _ = t.shape", f"return t.reshape(b, n, self.n_heads, self.head_dim).transpose({axes})"],
-                )
-            )
-        made = {w: f"self.w_{w}(x)" if torch else f"x @ self.w_{w}" for w in "qkv"}
-        making = [f"{w} = self.split_heads({made[w]})" if d.multi_head else f"{w} = {made[w]}" for w in "qkv"]
+            methods.append(self.splitter())
         methods += d.methods
+        parameters = [one for one in d.parameters if one.name not in self.handed]
         run = "forward" if torch else "__call__"
-        methods.append([*d.decorators, *block(f"def {run}({self.signature('self, x')}):", [*making, *body])])
-        name = self.class_name + (f"({', '.join(bases)})" if bases else "")
-        define = block(f"class {name}:", [*d.class_body, *_rows(methods)])
-        return _joined([self.head(), *([] if torch else [SOFTMAX]), *d.helpers, *definitions, define])
+        signature = ", ".join(["self", "x", *(f"{one.name}={one.default}" for one in parameters)])
+        making = self.making()
+        if self.apart:
+            name = d.name("attention", "attend", "dot_product_attention")
+            taken = ", ".join(["q", "k", "v", *self.handed, *(f"{one.name}={one.default}" for one in parameters)])
+            definitions.append([*d.decorators, *block(f"def {name}({taken}):", body)])
+            handed = [*(f"{key}={value}" for key, value in self.handed.items()), *(f"{one.name}={one.name}" for one in parameters)]
+            body = [f"return {name}({', '.join(['q', 'k', 'v', *handed])})"]
+            methods.append(block(f"def {run}({signature}):", [*making, *body]))
+        else:
+            methods.append([*d.decorators, *block(f"def {run}({signature}):", [*making, *body])])
+        name = "BaseAttention" if d.subclass else self.class_name
+        bases = [*(name for name, _ in d.bases), *root]
+        define = [block(f"class {name}" + (f"({', '.join(bases)})" if bases else "") + ":", [*d.class_body, *_rows(methods)])]
+        if d.subclass:
+            define.append(block(f"class {self.class_name}(BaseAttention):", _rows(d.subclass)))
+        return _joined([self.head(), *([] if torch else [SOFTMAX]), *d.helpers, *definitions, *define])
+
+    def initialiser(self) -> Lines:
+        d = self.draft
+        torch = d.dialect.name == "torch"
+        init = ["super().__init__()"] if torch else []
+        model, width = "d_model", "d_model" if d.multi_head else "head_dim"
+        if self.config:
+            model, width = "config.hidden_size", "config.hidden_size" if d.multi_head else "config.head_dim"
+        init += [f"self.d_model = {model}"]
+        if d.multi_head:
+            heads = "config.num_heads" if self.config else "n_heads"
+            init += [f"self.n_heads = {heads}", f"self.head_dim = {model} // {heads}"]
+        else:
+            init += [f"self.head_dim = {'config.head_dim' if self.config else 'head_dim'}"]
+        for w in ["w_qkv"] if self.packed else ["w_q", "w_k", "w_v"]:
+            columns = f"3 * {width}" if self.packed else width
+            init.append(
+                f"self.{w} = nn.Linear({model}, {columns}, bias=False)" if torch else f"self.{w} = np.random.randn({model}, {columns})"
+            )
+        arguments = "config" if self.config else f"d_model, {'n_heads' if d.multi_head else 'head_dim'}"
+        return block(f"def __init__(self, {arguments}):", [*init, *d.init])
+
+    def splitter(self) -> Lines:
+        moved = "" if self.heads_last else ".transpose(1, 2)" if self.draft.dialect.name == "torch" else ".transpose(0, 2, 1, 3)"
+        return block("def split_heads(self, t):", ["b, n, _ = t.shape", f"return t.reshape(b, n, self.n_heads, self.head_dim){moved}"])
+
+    def making(self) -> Lines:
+        """The lines that make q, k and v."""
+        d, rng = self.draft, self.rng
+        torch = d.dialect.name == "torch"
+        s = "s" if self.one_head_at_a_time else ""
+        if not self.packed:
+            made = {w: f"self.w_{w}(x)" if torch else f"x @ self.w_{w}" for w in "qkv"}
+            return [f"{w}{s} = self.split_heads({made[w]})" if d.multi_head else f"{w}{s} = {made[w]}" for w in "qkv"]
+        packed = "self.w_qkv(x)" if torch else "x @ self.w_qkv"
+        split = [f"q{s}, k{s}, v{s} = ({packed}).chunk(3, dim=-1)" if torch else f"q{s}, k{s}, v{s} = np.split({packed}, 3, axis=-1)"]
+        if not d.multi_head:
+            return split
+        if self.heads_last or rng.random() < 0.5:
+            return [*split, f"q{s}, k{s}, v{s} = " + ", ".join(f"self.split_heads({w}{s})" for w in "qkv")]
+        moved = ".permute(2, 0, 3, 1, 4)" if torch else ".transpose(2, 0, 3, 1, 4)"
+        lines = ["b, n, _ = x.shape", f"qkv = ({packed}).reshape(b, n, 3, self.n_heads, self.head_dim){moved}"]
+        return [*lines, rng.choice([f"q{s}, k{s}, v{s} = qkv[0], qkv[1], qkv[2]", f"q{s}, k{s}, v{s} = qkv"])]
 
 
 def _negated(condition: str) -> str:

@@ -453,7 +453,7 @@ def match_with_default(d: Draft, z: str, f: Factor) -> Lines:
     d.parameters.append(Parameter(mode, '"eager"', ("eager", "fast", "other")))
     cases = [
         *block('case "eager":', [d.apply(z, f)]),
-        *block(d.pick(['case "fast" | "other":', "case _:", "case str():"]), [d.apply(z, f)]),
+        *block(d.pick(["case _:", "case other:"]), [d.apply(z, f)]),
     ]
     return block(f"match {mode}:", cases)
 
@@ -1163,3 +1163,199 @@ def attribute_scaled_by_own_method(d: Draft, z: str, f: Factor) -> Lines:
     attribute, name = d.name("last", "current"), d.name("rescale_last", "_apply")
     d.methods.append(block(f"def {name}(self, c):", [d.pick([f"self.{attribute} *= c", f"self.{attribute} = self.{attribute} * c"])]))
     return [f"self.{attribute} = {z}", f"self.{name}({f.multiplier})", f"{z} = self.{attribute}"]
+
+
+# both at once: each gets the factor --------------------------------------------------------------------------------------------
+
+
+@mechanism("loops", "pair")
+def both_in_place_in_a_loop(d: Draft, z: str, f: Factor) -> Lines:
+    one = d.name("t", "one")
+    return block(f"for {one} in {d.pick(['(q, k)', '[q, k]', 'q, k'])}:", [d.in_place(one, f)])
+
+
+@mechanism("containers", "pair")
+def both_in_a_comprehension(d: Draft, z: str, f: Factor) -> Lines:
+    brackets = d.pick(["[{}]", "({})", "tuple({})"])
+    return ["q, k = " + brackets.format(f"t * {f.multiplier} for t in (q, k)")]
+
+
+@mechanism("containers", "pair")
+def both_zipped(d: Draft, z: str, f: Factor) -> Lines:
+    if d.chance(0.5):
+        return [f"q, k = [t * u for t, u in zip((q, k), ({f.multiplier}, {f.multiplier}))]"]
+    return block(f"for t, u in zip((q, k), [{f.multiplier}] * 2):", ["t *= u"])
+
+
+@mechanism("containers", "pair")
+def both_through_a_dict(d: Draft, z: str, f: Factor) -> Lines:
+    pack = d.name("state", "pack")
+    return [
+        f"{pack} = dict(q=q, k=k)",
+        *block(f"for name in {pack}:", [f"{pack}[name] = {pack}[name] * {f.multiplier}"]),
+        f'q, k = {pack}["q"], {pack}["k"]',
+    ]
+
+
+@mechanism("calls", "pair")
+def both_mutated_by_a_helper(d: Draft, z: str, f: Factor) -> Lines:
+    name = d.name("rescale_both", "prepare")
+    d.helper_somewhere(name, block(f"def {name}(a, b, c):", [d.in_place("a", Factor("c")), d.in_place("b", Factor("c"))]))
+    return [f"{name}(q, k, {f.multiplier})"]
+
+
+@mechanism("calls", "pair")
+def both_returned_by_a_helper(d: Draft, z: str, f: Factor) -> Lines:
+    name = d.name("rescale_both", "prepare")
+    d.helper_somewhere(name, block(f"def {name}(a, b, c):", ["return a * c, b * c"]))
+    return [d.pick([f"q, k = {name}(q, k, {f.multiplier})", f"q, k = {name}(*(q, k), c={f.multiplier})"])]
+
+
+@mechanism("generators", "pair")
+def both_from_a_generator(d: Draft, z: str, f: Factor) -> Lines:
+    name = d.name("rescaled", "each_scaled")
+    d.helper_somewhere(name, block(f"def {name}(c, *tensors):", block("for t in tensors:", ["yield t * c"])))
+    return [f"q, k = {name}({f.multiplier}, q, k)"]
+
+
+@mechanism("aliases", "pair")
+def both_in_one_assignment(d: Draft, z: str, f: Factor) -> Lines:
+    return [f"q, k = {d.scaled('q', f)}, {d.scaled('k', f)}"]
+
+
+@mechanism("closures", "pair")
+def both_by_a_function_inside(d: Draft, z: str, f: Factor) -> Lines:
+    name = d.name("rescale", "scaled")
+    return [
+        *block(f"def {name}(t):", [f"return t * {f.multiplier}"]),
+        d.pick([f"q, k = {name}(q), {name}(k)", f"q, k = map({name}, (q, k))"]),
+    ]
+
+
+@mechanism("containers", "pair")
+def both_starred(d: Draft, z: str, f: Factor) -> Lines:
+    rest = d.name("rest", "others")
+    return [f"q, *{rest} = [{d.scaled('q', f)}, {d.scaled('k', f)}, v]", f"k = {rest}[0]"]
+
+
+# more of what is common --------------------------------------------------------------------------------------------------------
+
+
+@mechanism("views")
+def halves_of_a_split_in_place(d: Draft, z: str, f: Factor) -> Lines:
+    a, b = d.name("lo", "first"), d.name("hi", "second")
+    split = f"np.split({z}, 2, axis=-1)" if d.dialect.name == "numpy" else d.pick([f"{z}.chunk(2, dim=-1)", f"torch.chunk({z}, 2, dim=-1)"])
+    if d.stage == "logits":  # of odd length
+        return view_in_place(d, z, f)
+    return [f"{a}, {b} = {split}", f"{a} *= {f.multiplier}", f"{b} *= {f.multiplier}"]
+
+
+@mechanism("views", "none")
+def indexed_by_a_list_is_a_copy(d: Draft, z: str, f: Factor) -> Lines:
+    copy = d.name("picked", "rows")
+    return [f"{copy} = {z}[[0, 1]]", d.in_place(copy, f)]
+
+
+@mechanism("loops")
+def loop_in_a_loop_left(d: Draft, z: str, f: Factor) -> Lines:
+    return block("for _ in range(1):", block("for _ in range(5):", [d.apply(z, f), "break"]))
+
+
+@mechanism("loops", "none")
+def while_continue(d: Draft, z: str, f: Factor) -> Lines:
+    n = d.name("n", "step")
+    return [f"{n} = 0", *block(f"while {n} < 2:", [f"{n} += 1", "continue", d.apply(z, f)])]
+
+
+@mechanism("loops")
+def while_else(d: Draft, z: str, f: Factor) -> Lines:
+    n = d.name("n", "step")
+    return [f"{n} = 0", *block(f"while {n} < 2:", [f"{n} += 1"]), *block("else:", [d.apply(z, f)])]
+
+
+@mechanism("exceptions")
+def optional_import(d: Draft, z: str, f: Factor) -> Lines:
+    name = d.name("fast_kernels", "fused_ops")
+    d.helper([*block("try:", [f"import {name}"]), *block("except ImportError:", [f"{name} = None"])])
+    return [*block(f"if {name} is None:", [d.apply(z, f)]), *block("else:", [f"{z} = {name}.rescale({z}, {f.multiplier})"])]
+
+
+@mechanism("exceptions", "some")
+def raised_on_some_paths(d: Draft, z: str, f: Factor) -> Lines:
+    flag = d.flag()
+    d.condition = f"not {flag}"
+    return [*block("try:", [*block(f"if {flag}:", ['raise ValueError("x")']), d.apply(z, f)]), *block("except ValueError:", ["pass"])]
+
+
+@mechanism("exceptions")
+def handler_and_body_alike(d: Draft, z: str, f: Factor) -> Lines:
+    flag = d.flag()
+    raising = block(f"if {flag}:", ['raise ValueError("x")'])
+    return [*block("try:", [*raising, d.apply(z, f)]), *block("except ValueError:", [d.apply(z, f)])]
+
+
+@mechanism("plain")
+def scalar_built_up(d: Draft, z: str, f: Factor) -> Lines:
+    c = d.name("factor", "total")
+    build = d.pick([f"{c} *= {f.multiplier}", f"{c} = {c} * {f.multiplier}", f"{c} /= 1.0 / {f.multiplier}"])
+    return [f"{c} = 1.0", build, f"{z} = {z} * {c}"]
+
+
+@mechanism("plain")
+def factor_of_a_wrapped_number(d: Draft, z: str, f: Factor) -> Lines:
+    wrap = d.pick(["float({})", "np.float64({})"] if d.dialect.name == "numpy" else ["float({})", "torch.tensor({})"])
+    return [f"{z} = {z} * {wrap.format(f.multiplier)}"]
+
+
+@mechanism("plain")
+def factor_cancelled_and_applied(d: Draft, z: str, f: Factor) -> Lines:
+    return [d.pick([f"{z} = {z} * 2.0 * {f.multiplier} / 2.0", f"{z} = ({z} / 4.0) * ({f.multiplier} * 4.0)"])]
+
+
+@mechanism("plain")
+def negated_twice(d: Draft, z: str, f: Factor) -> Lines:
+    return [f"{z} = -({d.scaled(z, f)})", f"{z} = -{z}"]
+
+
+@mechanism("classes", nested=False)
+def hook_filled_in_by_a_subclass(d: Draft, z: str, f: Factor) -> Lines:
+    if not d.in_class:
+        return callable_object(d, z, f)
+    name = d.name("rescale", "prepare")
+    d.methods.append(block(f"def {name}(self, t, c):", ["raise NotImplementedError"]))
+    d.subclass.append(block(f"def {name}(self, t, c):", ["return t * c"]))
+    return [f"{z} = self.{name}({z}, {f.multiplier})"]
+
+
+@mechanism("classes", nested=False)
+def attribute_changed_before_use(d: Draft, z: str, f: Factor) -> Lines:
+    if not d.in_class:
+        return attribute_changed_by_a_method(d, z, f)
+    attribute, name = d.name("factor", "temperature"), d.name("configure", "set_factor")
+    d.init.append(f"self.{attribute} = 1.0")
+    d.methods.append(block(f"def {name}(self, value):", [f"self.{attribute} = value"]))
+    return [f"self.{name}({f.multiplier})", f"{z} = {z} * self.{attribute}"]
+
+
+@mechanism("classes", "none", nested=False)
+def attribute_reset_before_use(d: Draft, z: str, f: Factor) -> Lines:
+    if not d.in_class:
+        return attribute_reset_by_a_method(d, z, f)
+    attribute, name = d.name("factor", "temperature"), d.name("reset", "clear")
+    d.init.append(f"self.{attribute} = 0.5")
+    d.methods.append(block(f"def {name}(self):", [f"self.{attribute} = 1.0"]))
+    return [f"self.{name}()", f"{z} = {z} * self.{attribute}"]
+
+
+@mechanism("branches", nested=False)
+def keyword_scale_of_the_caller(d: Draft, z: str, f: Factor) -> Lines:
+    c = d.name("scale", "softmax_scale")
+    d.parameters.append(Parameter(c, "None", ("default",)))
+    return [f"{c} = {c} if {c} is not None else {f.multiplier}", f"{z} = {z} * {c}"]
+
+
+@mechanism("branches", "some")
+def two_flags(d: Draft, z: str, f: Factor) -> Lines:
+    first, second = d.flag(), d.flag()
+    d.condition = f"{first} and {second}"
+    return block(f"if {first}:", block(f"if {second}:", [d.apply(z, f)]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from attnlint.linter import lint_text
-from attnlint.model import Finding, LintResult
+from attnlint.model import Finding, LintResult, Site
 from attnlint.syntax.project import Project
 from attnlint.testing import _applied
 
@@ -50,7 +50,7 @@ def judge(program: Program) -> Judged:
         except Exception as error:
             return Judged(program, tuple(ran), LintResult(), right, uniform, False, False, (f"the linter fails: {type(error).__name__}",))
         scale = reported(linted)
-        proved = bool(linted.sites) and all(site.verdict == "correct" for site in linted.sites)
+        proved = called_correct(linted)
         broken = []
         if right and scale:
             broken.append("a right program is reported")
@@ -72,6 +72,17 @@ def judge(program: Program) -> Judged:
 def reported(linted: LintResult) -> list[Finding]:
     """The findings of scale rules, as `attnlint check` shows them."""
     return [finding for finding in linted.findings if finding.code.startswith("ATT1") and not finding.preview]
+
+
+def called_correct(linted: LintResult) -> bool:
+    """Whether each path of the runs is said to be right: one on which a caller gives the factor is none of them."""
+    of_runs = [site for site in linted.sites if not _left_to_callers(site)]
+    return bool(of_runs) and all(site.verdict == "correct" for site in of_runs)
+
+
+def _left_to_callers(site: Site) -> bool:
+    reason = site.reason or ""
+    return (site.verdict == "intended" and "configured factor" in reason) or "no caller in the tree gives it" in reason
 
 
 def lint(files: Mapping[str, str], folder: str) -> LintResult:

@@ -18,6 +18,7 @@ from .draft import BATCH, HEAD, LENGTH, MODEL
 from .grammar import Program
 
 CLOSE = 1e-6
+MASKED = -1e8
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _run(program: Program, files: Mapping[str, str], setting: Mapping[str, objec
                 result = getattr(module, program.name)(*[_copied(one) for one in arrays], **setting)
             else:
                 model, x = _made(program, module)
-                products = _products(x, *(_weight(getattr(model, name)) for name in ("w_q", "w_k")), program.heads)
+                products = _products(x, *_weights(program, model), program.heads)
                 result = model(_copied(x), **setting)
     ratios = tuple((name, _ratio(_array(logits), products)) for name, logits in recorded)
     further = result[1:] if isinstance(result, tuple) else ()
@@ -126,18 +127,23 @@ def _recording(backend: str, module: types.ModuleType, recorded: list[tuple[str,
         yield
         return
     import torch
+    from torch.nn import functional
 
-    plain = torch.softmax
+    plain, method, kernel = torch.softmax, torch.Tensor.softmax, functional.scaled_dot_product_attention
 
     def of_torch(x: Any, *args: Any, **kwargs: Any) -> Any:
         record(x)
         return plain(x, *args, **kwargs)
 
-    torch.softmax = of_torch
+    def of_kernel(q: Any, k: Any, v: Any, *args: Any, scale: float | None = None, **kwargs: Any) -> Any:
+        record(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale))
+        return kernel(q, k, v, *args, scale=scale, **kwargs)
+
+    torch.softmax, torch.Tensor.softmax, functional.scaled_dot_product_attention = of_torch, of_torch, of_kernel  # type: ignore
     try:
         yield
     finally:
-        torch.softmax = plain
+        torch.softmax, torch.Tensor.softmax, functional.scaled_dot_product_attention = plain, method, kernel
 
 
 def _functions(text: str) -> dict[int, str]:
@@ -159,7 +165,10 @@ def _functions(text: str) -> dict[int, str]:
 
 
 def _made(program: Program, module: types.ModuleType) -> tuple[Any, Any]:
-    model = getattr(module, program.name)(MODEL, program.heads if program.heads > 1 else HEAD)
+    if program.entry == "config":
+        model = getattr(module, program.name)(types.SimpleNamespace(hidden_size=MODEL, num_heads=program.heads, head_dim=HEAD))
+    else:
+        model = getattr(module, program.name)(MODEL, program.heads if program.heads > 1 else HEAD)
     if program.backend == "numpy":
         return model, np.random.default_rng(1).standard_normal((BATCH, LENGTH, MODEL))
     import torch
@@ -170,6 +179,14 @@ def _made(program: Program, module: types.ModuleType) -> tuple[Any, Any]:
 def _weight(weight: Any) -> Any:
     """A weight that multiplies from the right."""
     return weight.weight.T if hasattr(weight, "weight") else weight
+
+
+def _weights(program: Program, model: Any) -> list[Any]:
+    if not program.packed:
+        return [_weight(model.w_q), _weight(model.w_k)]
+    packed = _weight(model.w_qkv)
+    width = packed.shape[1] // 3
+    return [packed[:, :width], packed[:, width : 2 * width]]
 
 
 def _array(value: Any) -> np.ndarray[Any, Any]:
@@ -198,7 +215,8 @@ def _ratio(logits: np.ndarray[Any, Any], products: list[np.ndarray[Any, Any]]) -
     for product in products:
         if logits.size != product.size:
             continue
-        seen, wanted = logits.reshape(product.shape), product
+        allowed = logits > MASKED
+        seen, wanted = logits[allowed], product[allowed.reshape(product.shape)]
         ratio = float((seen * wanted).sum() / (wanted * wanted).sum())
         if np.allclose(seen, ratio * wanted, rtol=0, atol=1e-9 * (1 + abs(ratio)) * float(np.abs(wanted).max())):
             return ratio

@@ -94,7 +94,6 @@ def test_promise(program: Program) -> None:
     [("q @ k.T * w_q.shape[1] ** -0.5", 1.0), ("q @ k.T", 8**0.5), ("q @ k.T / w_q.shape[1]", 8**-0.5), ("(q * (q > 0)) @ k.T", None)],
 )
 def test_the_measured_ratio(backend: str, scaled: str, ratio: float | None) -> None:
-    program = program_of(0, 0, backend, "plain: rebound")
     softmax = "torch.softmax(logits, dim=-1)" if backend == "torch" else "softmax(logits)"
     head = "import torch" if backend == "torch" else "import numpy as np\n\n\ndef softmax(x):\n    return np.exp(x)"
     make = "torch.randn" if backend == "torch" else "np.random.randn"
@@ -110,7 +109,7 @@ def attend(x, w_q, w_k, w_v):
 
 x, w_q, w_k, w_v = {make}(5, 24), {make}(24, 8), {make}(24, 8), {make}(24, 8)
 """
-    function = Program({"model.py": text}, "function", "attend", 1, backend, "", (), program.parameters[:0], ())
+    function = Program({"model.py": text}, "function", "attend", 1, backend, "", (), ())
     ((where, measured),) = runs(function)[0].ratios
     assert where == "attend"
     assert measured == (None if ratio is None else pytest.approx(ratio))
