@@ -125,6 +125,11 @@ def opaque_size(key: str, name: str) -> Monomial:
     return Monomial.of(Symbol(key, name, OPAQUE))
 
 
+def rank_symbol(shape: Shape) -> Monomial:
+    """What stands for the number of axes of a shape of which it is not known."""
+    return opaque_size(f"rank of {shape.lead}, {len(shape.axes)}", f"the rank of {printed_name(shape.lead or '')}")
+
+
 def vague(size: Monomial) -> int:
     """How many symbols of a size say nothing about it: axes of arguments, and opaque values."""
     return sum(symbol.kind in (AXIS, OPAQUE) or bool(symbol.terms and any(map(vague, symbol.terms))) for symbol in size.symbols)

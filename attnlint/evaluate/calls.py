@@ -516,7 +516,24 @@ class Calls(Expressions):
         return Argument(name, key, PARAMETER, hint, default, origin)
 
     def annotated_class(self, function: Function, parameter: cst.Param) -> Value | None:
-        return None
+        """An object of the class of settings that a parameter is annotated with: its fields are not known, what it makes of them is."""
+        if parameter.annotation is None:
+            return None
+        match parameter.annotation.annotation:
+            case cst.Name() | cst.Attribute() as named_class:
+                cls = self.evaluate(named_class)
+            case _:
+                return None
+        if not isinstance(cls, ClassValue) or not cls.fields or self.find_method(cls, "__init__") is not None:
+            return None
+        if any(isinstance(base, External) for base in self.lineage(cls)):
+            return None
+        made = self.instantiate(cls, [], {}, None, standalone=True)
+        if isinstance(made, Instance):
+            for name, value in list(made.attributes.items()):
+                if isinstance(value, Argument):
+                    made.attributes[name] = replace(value, name=f"{parameter.name.value}.{value.name}")
+        return made
 
     def _hint(self, function: Function, name: str, annotation: str) -> str | None:
         """Whether a parameter is a tensor or a number, by its annotation and its use in the body."""
@@ -736,6 +753,8 @@ class Calls(Expressions):
     def class_attribute(self, value: ClassValue, name: str, node: cst.CSTNode | None) -> Value:
         if name == "__name__":
             return Text(value.name)
+        if name == "apply" and (forward := self.find_method(value, "forward")) is not None and self._is_autograd(value):
+            return Partial(forward, (Unknown("the context of an autograd function"),), {})
         for ancestor in self.lineage(value):
             if not isinstance(ancestor, ClassValue):
                 continue
@@ -749,6 +768,10 @@ class Calls(Expressions):
         return Argument(
             name, f"{value.scope.path}:{value.qualname}.{name}", OPAQUE, reason=f"`{value.name}.{name}` is not set in the linted tree"
         )
+
+    def _is_autograd(self, cls: ClassValue) -> bool:
+        """Whether a class is a function with a backward pass of its own, which is called through `apply`."""
+        return any(isinstance(base, External) and base.name.endswith("autograd.Function") for base in self.lineage(cls))
 
     def super_attribute(self, value: Super, name: str, node: cst.CSTNode | None) -> Value:
         method = self.find_method(value.receiver.cls, name, value.after)
@@ -889,6 +912,8 @@ class Calls(Expressions):
             return self.call(callee.function, (*callee.arguments, *arguments), {**callee.keywords, **keywords}, node)
         if isinstance(callee, Native):
             return callee.call(*arguments)
+        if isinstance(callee, Argument) and isinstance(callee.default, (External, Native)):
+            return self._call(callee.default, arguments, keywords, node)  # an initialiser, say, which another one may stand for
         reason = callee.reason if isinstance(callee, (Unknown, Argument)) and callee.reason else None
         name = callee.name if isinstance(callee, Argument) else ""
         return self.call_unknown(name, arguments, keywords, node, reason, callee)

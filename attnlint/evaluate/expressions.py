@@ -10,8 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
-from attnlint.domain.axes import OPEN_CUT
+from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol, subtract
+from attnlint.domain.axes import OPEN_CUT, rank_symbol
 from attnlint.domain.heap import Part, some_piece
 from attnlint.domain.journal import MISSING
 from attnlint.domain.shapes import axis_of, materialise, select, with_rank
@@ -814,6 +814,9 @@ class Expressions(Engine):
                 return Unknown("an item of an empty list")
             return self._one_item(index, node, [(str(i), item) for i, item in enumerate(value.items)])
         if isinstance(value, ShapeOf):
+            if number is None and isinstance(index, Scalar):
+                behind = subtract(index.value, rank_symbol(value.tensor.shape))
+                number = int(behind.coefficient) if behind.is_number and behind.coefficient < 0 else None
             if number is not None:
                 place = axis_of(value.tensor.shape, number)
                 if place is not None:
@@ -1027,7 +1030,6 @@ class Expressions(Engine):
         return tensor.but(shape=Shape(tuple(result), shape.lead), masks=masks, history=history)
 
     def _sliced(self, axis: Any, part: cst.Slice, node: cst.CSTNode, key: str = "slice") -> Any:
-        from attnlint.domain.algebra import subtract
         from attnlint.domain.shapes import Atom, Axis
 
         lower = self.as_scalar(self.evaluate(part.lower)) if part.lower is not None else None

@@ -717,9 +717,6 @@ class Interpreter(Statements):
         if self.frames:
             self._learn_rank(tensor, shape)
 
-    def annotated_class(self, function: Function, parameter: cst.Param) -> Value | None:
-        return None
-
 
 def _never(engine: Any, call: Call) -> Value:
     raise AssertionError("a kernel's row is only bound")

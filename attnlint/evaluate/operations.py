@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnlint.domain import equations, scrambles, shapes
 from attnlint.domain.algebra import AXIS, CONFIG, LEARNED, OPAQUE, PARAMETER, Monomial, Symbol
+from attnlint.domain.axes import rank_symbol
 from attnlint.domain.values import (
     NONE,
     Argument,
@@ -722,6 +723,10 @@ def reverse_axes(engine: Interpreter, call: Call) -> Value:
     """`.T`: all axes reversed; of two axes, the plain transpose."""
     tensor = call.tensor()
     shape = tensor.shape
+    if shape.lead is not None and len(shape.axes) <= 2:  # written for a matrix: all axes of more would be turned round
+        matrix = ranked(engine, shape, 2)
+        engine.learn_rank(tensor, matrix)
+        return _swapped(engine, tensor.but(shape=matrix), -1, -2, call).but(notes=tensor.notes | {"T"})
     if shape.lead is not None:
         return _swapped(engine, tensor, -1, -2, call).but(notes=tensor.notes | {"T"})
     rank = shape.rank or 0
@@ -1611,8 +1616,17 @@ def lookup_shape(engine: Interpreter, call: Call) -> Value:
 
 
 def rank_of(engine: Interpreter, call: Call) -> Value:
-    rank = call.tensor().shape.rank
-    return Scalar(Monomial.number(rank)) if rank is not None else Unknown("the rank of a tensor")
+    """`x.dim()`: a number, or what stands for it, so that `x.size(x.dim() - 1)` is the last size."""
+    shape = call.tensor().shape
+    return Scalar(Monomial.number(shape.rank)) if shape.rank is not None else Scalar(rank_symbol(shape))
+
+
+def randomised(engine: Interpreter, call: Call) -> Value:
+    """`torch.empty(shape).normal_()`: an array of random numbers."""
+    tensor = call.tensor()
+    if isinstance(tensor.content, Leaf) and tensor.content.kind == "constant":
+        return tensor.but(content=Leaf("array", engine.fresh("array")), notes=tensor.notes - {"empty"})
+    return tensor
 
 
 def embedding(engine: Interpreter, call: Call) -> Value:

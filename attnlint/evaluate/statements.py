@@ -10,6 +10,7 @@ from typing import Any
 
 from attnlint.domain.algebra import AXIS, Monomial, Symbol
 from attnlint.domain.journal import Places
+from attnlint.domain.shapes import Shape, with_rank
 from attnlint.domain.values import (
     FILLED,
     NONE,
@@ -344,7 +345,6 @@ class Statements(Calls):
 
     def _filled(self, items: list[Value], count: int) -> list[Value]:
         """`b, n, c, h = *x.shape, heads`: the number of targets says how many axes x has."""
-        from attnlint.domain.shapes import Shape
         from attnlint.evaluate.operations import ranked
 
         place = next(i for i, item in enumerate(items) if isinstance(item, Rest))
@@ -375,15 +375,17 @@ class Statements(Calls):
         self._learn_rank(tensor, shape)
         return [Scalar(axis.size) for axis in shape.axes]
 
-    def _learn_rank(self, tensor: Tensor, shape: object) -> None:
-        """`b, t, c = x.shape` tells the rank of x, wherever it is held."""
+    def _learn_rank(self, tensor: Tensor, shape: Shape) -> None:
+        """`b, t, c = x.shape` tells the rank of x, wherever it is held, and of all that has the leading axes of x."""
+        lead = tensor.shape.lead
+        if lead is None or shape.rank is None:
+            return
+        leading = shape.rank - len(tensor.shape.axes)
         for name, held in self.frame.locals.items():
-            if isinstance(held, Tensor) and held.shape == tensor.shape:
-                self.frame.locals[name] = held.but(shape=shape)
-            elif isinstance(held, Argument) and held.key == tensor.shape.lead:
-                known = self.as_tensor(held)
-                if known is not None:
-                    self.frame.locals[name] = known.but(shape=shape)
+            known = self.as_tensor(held) if isinstance(held, Argument) and held.key == lead else held
+            if isinstance(known, Tensor) and known.shape.lead == lead:
+                same_axes = known.shape == tensor.shape
+                self.frame.locals[name] = known.but(shape=shape if same_axes else with_rank(known.shape, leading + len(known.shape.axes)))
 
     def _assign_item(self, target: cst.Subscript, value: Value) -> None:
         holder = self.evaluate(target.value)

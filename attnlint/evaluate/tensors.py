@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attnlint.domain.algebra import AXIS, ONE, Monomial
 from attnlint.domain.ancestry import ancestors, function_of
 from attnlint.domain.record import SiteRecord
-from attnlint.domain.shapes import Atom, Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown
+from attnlint.domain.shapes import Atom, Axis, Contraction, Shape, better, broadcast, materialise, matmul, reduce, unknown, with_rank
 from attnlint.domain.values import (
     Concat,
     Content,
@@ -80,6 +80,8 @@ def is_fixed(tensor: Tensor) -> bool:
 def multiply(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> Tensor:
     """`a @ b`."""
     a, b = _matrix(engine, a), _matrix(engine, b)
+    if "T" in b.notes and b.shape.rank == 2 and a.shape.lead is not None and len(a.shape.axes) <= 2:
+        a = a.but(shape=with_rank(a.shape, 2))
     contraction = matmul(a.shape, b.shape)
     if contraction is None:
         return engine.opaque_tensor("a matrix product of unknown shapes", node=node)

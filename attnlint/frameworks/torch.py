@@ -256,8 +256,6 @@ METHODS: dict[str, Op] = {
     **{
         f"{name}_": op(o.identity)
         for name in (
-            "normal",
-            "uniform",
             "zero",
             "fill",
             "copy",
@@ -265,10 +263,10 @@ METHODS: dict[str, Op] = {
             "index_fill",
             "index_copy",
             "bernoulli",
-            "trunc_normal",
             "index_add",
         )
     },
+    **{f"{name}_": op(o.randomised) for name in ("normal", "uniform", "trunc_normal", "exponential", "cauchy")},
     "softmax_": FUNCTIONS["softmax"],
     "view": op(o.reshape, "input *shape"),
     "view_as": op(o.reshape_as, "input other"),

@@ -1,0 +1,8 @@
+# case: missing_random_numbers_in_place expect: missing-scale line: 8
+import torch
+
+rows, size = 7, 24
+q = torch.empty(rows, size).normal_()
+k = torch.empty(rows, size).uniform_(-1, 1)
+v = torch.empty(rows, size).normal_(0, 2)
+out = torch.softmax(q @ k.mT, dim=-1) @ v
