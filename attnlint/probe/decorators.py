@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
+import types
 import weakref
 from collections.abc import Callable
 from types import TracebackType
@@ -18,6 +20,7 @@ from attnlint.probe.watching import watch
 
 # --- install --------------------------------------------------------------------------------------------------------------------
 
+_OF_FUNCTIONS = frozenset(("__globals__", "__code__", "__closure__", "__defaults__", "__kwdefaults__", "__annotations__", "__qualname__"))
 _dispatchers: weakref.WeakKeyDictionary[Any, _Dispatcher] = weakref.WeakKeyDictionary()
 
 
@@ -76,23 +79,47 @@ def _original_forward(model: Any, own: Any) -> Callable[..., Any]:
 
 
 class _Forward:
-    """Stands in for a model's forward. A deep copy of the model gets its own plain forward: the probe stays with the original."""
+    """Stands in for a model's forward. A copy of the model, deep or unpickled, gets its own plain forward: the probe stays with the
+    original.
+
+    To what reads functions (`torch.jit.script`, `torch.export`) it is the function that it stands in for.
+    """
 
     def __init__(self, dispatcher: _Dispatcher) -> None:
         self._dispatcher = dispatcher
         self.__wrapped__ = dispatcher.call
         self.__name__ = "forward"
         self.__doc__ = getattr(dispatcher.call, "__doc__", None)
+        model = dispatcher.model()
+        plain = None if dispatcher.had_own else inspect.getattr_static(type(model), "forward", None)
+        self._plain = plain if inspect.isfunction(plain) else None
+        if self._plain is not None:
+            self.__signature__ = inspect.signature(self._plain.__get__(model))
+
+    def __getattr__(self, name: str) -> Any:
+        plain = self.__dict__.get("_plain")
+        if plain is None or name not in _OF_FUNCTIONS:
+            raise AttributeError(name)
+        return getattr(plain, name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return _Forward if self.__dict__.get("_plain") is None else types.FunctionType
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._plain is not None:
+            return self._plain.__get__, (self._dispatcher.model(),)
+        return copy.copy, (self._dispatcher.call,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._dispatcher.run(args, kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         model = self._dispatcher.model()
-        copy = memo.get(id(model))
-        if copy is None or self._dispatcher.had_own:
+        made = memo.get(id(model))
+        if made is None or self._dispatcher.had_own:
             return self._dispatcher.call
-        return type(copy).forward.__get__(copy)
+        return type(made).forward.__get__(made)
 
 
 class _Dispatcher:

@@ -593,6 +593,8 @@ class ProbeMode(TorchDispatchMode):
     def _composite(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Inference mode hands over whole composites (linear, matmul, einsum): take them apart with PyTorch's own kernel."""
         key = torch._C.DispatchKey.CompositeImplicitAutograd
+        if any(isinstance(one, torch.Tensor) and one.is_nested for one in args):
+            return func(*args, **kwargs)  # its rows have lengths of their own: only its own kernels can compute this
         with self:
             if not torch.is_inference_mode_enabled():
                 return func._op_dk(key, *args, **kwargs)

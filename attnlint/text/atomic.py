@@ -91,10 +91,10 @@ def _swap(target: str, data: bytes, status: os.stat_result | None) -> None:
             file.flush()
             os.fsync(file.fileno())
         if status is not None:
-            os.chmod(temporary, stat.S_IMODE(status.st_mode))
             if hasattr(os, "chown"):
                 with contextlib.suppress(OSError):
                     os.chown(temporary, status.st_uid, status.st_gid)
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))  # last: a new owner takes the bits of set-user-ID away
         else:
             mask = os.umask(0)
             os.umask(mask)

@@ -208,7 +208,7 @@ def test_with_fix_exactly_what_the_run_proved_is_applied(attnlint: Run, tmp_path
         ("os._exit(3)", "exited with status 3"),
         ("os.abort()", "SIGABRT"),
         ("sys.exit('enough')", "SystemExit"),
-        ("raise RuntimeError('on purpose')", "on purpose"),
+        ("if width > 0: raise RuntimeError('on purpose')", "on purpose"),
         ("torch.zeros(1 << 34)", "memory"),
         ("time.sleep(600)", "did not end within 9 seconds"),
         ("socket.create_connection(('127.0.0.1', 9))", "refused"),
@@ -249,7 +249,9 @@ def test_the_environment_of_the_child_holds_no_secret(attnlint: Run, tmp_path: P
     monkeypatch.setenv("SECRET_TOKEN", "do-not-show")
     write(
         tmp_path / "lamp.py",
-        programs.IN_CONSTRUCTOR.replace("{statement}", "raise RuntimeError('token: ' + os.environ.get('SECRET_TOKEN', 'none'))"),
+        programs.IN_CONSTRUCTOR.replace(
+            "{statement}", "if width > 0: raise RuntimeError('token: ' + os.environ.get('SECRET_TOKEN', 'none'))"
+        ),
     )
     (found,) = confirmations(attnlint("confirm", "lamp.py", "--output-format", "json"))
     assert "token: none" in found["reason"]

@@ -194,3 +194,15 @@ def test_what_needs_more_steps_is_told_which_setting_grants_them(attnlint, tmp_p
     assert attnlint(".").status == 0
     (tmp_path / "attnlint.toml").write_text("max-steps = 300000\n")
     assert attnlint(".").status == 1  # and no verdict of fewer steps was kept
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no mode bits here")
+@pytest.mark.parametrize("mode", [0o644, 0o755, 0o4755, 0o2755, 0o1644, 0o6711])
+def test_a_fix_keeps_every_mode_bit(attnlint, tmp_path, mode):
+    path = tmp_path / "model.py"
+    path.write_text(FAULTY)
+    path.chmod(mode)
+    if path.stat().st_mode & 0o7777 != mode:
+        pytest.skip("this system keeps no such bit")
+    assert attnlint("model.py", "--fix", "--unsafe-fixes").status == 0
+    assert path.stat().st_mode & 0o7777 == mode
