@@ -12,6 +12,8 @@ import pickle
 import signal
 import struct
 import sys
+import threading
+import time
 from typing import IO, Any
 
 PATIENCE = 10  # seconds that may pass for one of computing: other processes compute too
@@ -47,6 +49,7 @@ def main(seconds: int, memory: int) -> None:
     taking, answering = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints goes to standard error
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the worker decides
+    threading.Thread(target=_end_with_worker, args=(os.getppid(),), daemon=True).start()
     _bound(memory)
     gc.set_threshold(50_000, 20, 100)
     engine, of = None, None
@@ -62,6 +65,13 @@ def main(seconds: int, memory: int) -> None:
             if hasattr(signal, "alarm"):
                 signal.alarm(0)
             send(answering, (outcome, _resident()))
+
+
+def _end_with_worker(worker: int) -> None:
+    """Ends this process when the worker that started it is gone, whatever it is at."""
+    while os.getppid() == worker:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _bound(memory: int) -> None:

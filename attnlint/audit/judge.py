@@ -166,7 +166,7 @@ def _judge_group(
     by_name = {one.file.path: About(repository, one.framework, one.content, __version__, fingerprint) for one in placed}
     _add(report, by_name, folder, result)
     for one, outcome in zip(chosen, outcomes, strict=True):
-        for reason in _trouble(outcome):
+        if reason := "; ".join(_trouble(outcome)):
             about = by_name[one.file.path]
             told = {"repository": repository, "path": one.file.path, "reason": reason.replace(folder + os.sep, "")}
             result.rows["not_analysed"].append({**told, **about.values()})
