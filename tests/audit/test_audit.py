@@ -216,10 +216,11 @@ while "Second" in name and not (here / "go").exists():
     told = running.communicate(timeout=120)[1]
     assert running.returncode == 128 + signal.SIGTERM, told
     assert "goes on where it was" in told
+    before = (tmp_path / "linted").read_text()
     (tmp_path / "go").touch()
     assert audit("a", "b", "--to", out, "--workers", 1, "--config", config).returncode == 0
     assert classes(out) == ["First", "Second"]
-    assert (tmp_path / "linted").read_text().split() == ["First", "Second", "Second"]
+    assert set((tmp_path / "linted").read_text().removeprefix(before).split()) == {"Second"}, "what was done is not done again"
 
 
 @pytest.mark.parametrize(
