@@ -41,7 +41,7 @@ dl { display: grid; grid-template-columns: repeat(6, auto); gap: 1em; margin: 1.
 dt { color: var(--faint); font-size: .85em } dd { margin: 0; font-size: 1.5em; font-variant-numeric: tabular-nums }
 table { border-collapse: collapse; width: 100%; font-size: .92em }
 th { text-align: left; color: var(--faint); font-weight: 500 }
-th, td { padding: .4em .6em .4em 0; border-bottom: 1px solid var(--line); vertical-align: top }
+th, td { padding: .4em .6em .4em 0; overflow-wrap: anywhere; border-bottom: 1px solid var(--line); vertical-align: top }
 td.number { text-align: right; padding-right: 1.2em; width: 3.5em }
 @media (max-width: 640px) { dl { grid-template-columns: repeat(3, auto) } }
 td code { font-size: .9em; overflow-wrap: anywhere }
