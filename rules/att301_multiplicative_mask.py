@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from attnlint.domain.record import SiteRecord
-from attnlint.domain.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value
-from attnlint.evaluate.arithmetic import BROKEN, RANDOM
+from attnlint.domain.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value, scale_of
+from attnlint.evaluate.arithmetic import BROKEN, RANDOM, is_mask
 from attnlint.evidence.polarity import NOTES, is_zero_one
 from attnlint.fixes import edits
 from attnlint.model import Fix
@@ -18,6 +18,7 @@ from attnlint.syntax import nodes as cst
 
 _MASK = re.compile(r"mask|tril|triu|causal", re.I)
 _OTHER = re.compile(r"drop|soft|weight|score|head", re.I)
+_HIDING = 100.0
 _ORDINARY = 1e-2  # fills of a smaller size stand for nothing but a zero or a slip of the sign
 
 
@@ -99,8 +100,15 @@ def _masks(tensor: Tensor, product: Product) -> tuple[tuple[Mask, ...], bool]:
     for term in tensor.content.terms:
         if term.content is product or (isinstance(term.content, Sum)):
             inner, added = _masks(term, product)
-            return (*inner, *tensor.masks), added or bool(inner)
+            beside = any(other is not term and not _adds_little(other) for other in tensor.content.terms)
+            return (*inner, *tensor.masks), added or (bool(inner) and beside)
     return tensor.masks, False
+
+
+def _adds_little(term: Tensor) -> bool:
+    """A share of a mask too small to hide anything: `1e-9 * (1 - mask)`."""
+    net = scale_of(term.factors)
+    return is_mask(term) and net.is_number and abs(net.coefficient) < _HIDING
 
 
 def _of_rows(record: SiteRecord, mask: Mask) -> bool:
@@ -124,9 +132,7 @@ def _has_mask_term(logits: Tensor) -> bool:
 
 def _hides(mask: Mask) -> bool:
     """A fill with a very negative number, or with one that is not known."""
-    if mask.kind not in ("fill", "where"):
-        return False
-    if _is_zeros(mask.value):
+    if mask.kind not in ("fill", "where") or _is_zeros(mask.value) or _is_times_own_zero(mask):
         return False
     return not isinstance(mask.value, Scalar) or not mask.value.value.is_number or not abs(mask.value.value.coefficient) <= _ORDINARY
 
@@ -135,8 +141,28 @@ def _is_zeros(value: Value | None) -> bool:
     return isinstance(value, Tensor) and isinstance(value.content, Leaf) and bool(value.notes & {"zeros", "zeros_like"})
 
 
+def _is_times_own_zero(mask: Mask) -> bool:
+    """`where(mask == 0, mask * -1e9, logits)`: where the mask is 0, so is the product."""
+    match mask.origin.node if mask.origin is not None else None:
+        case cst.Call(
+            args=[
+                cst.Arg(
+                    value=cst.Comparison(
+                        left=held, comparisons=[cst.ComparisonTarget(cst.Equal(), cst.Integer(value="0") | cst.Float(value="0.0"))]
+                    )
+                ),
+                cst.Arg(value=cst.BinaryOperation(operator=cst.Multiply()) as filled),
+                cst.Arg(),
+            ]
+        ) if mask.kind == "fill":
+            return held.deep_equals(filled.left) or held.deep_equals(filled.right)
+    return False
+
+
 def _fault(mask: Mask) -> str | None:
     text = code(mask.origin)
+    if _is_times_own_zero(mask):
+        return f"`{text}` multiplies the fill by a mask that is 0 there, and sets masked logits to 0"
     if mask.kind == "triangle":
         return f"`{text}` sets logits to 0"
     if mask.kind in ("fill", "where"):

@@ -16,6 +16,7 @@ from attnlint.sites.sites import AttentionSite
 from attnlint.syntax import nodes as cst
 
 _DIRECTED = re.compile(r"back|bw|revers|right|anti|direction|futur", re.I)
+_BACKWARDS = re.compile(r"back|bw|revers|right|anti|direction", re.I)  # what a mask is called; `future` says where it is True
 _WORDS = {PAST: "at the past", FUTURE: "in the future", PADDING: "at the padding", KEPT: "at what is to be kept"}
 
 
@@ -105,7 +106,7 @@ class InvertedMask(Rule):
 
 def _of_kernel(record: SiteRecord) -> Iterable[Report]:
     mask, origin = record.arguments.get("attn_mask"), record.argument_origins.get("attn_mask")
-    if not isinstance(mask, Tensor) or origin is None or mask.factors or mask.masks or _DIRECTED.search(mask.name or ""):
+    if not isinstance(mask, Tensor) or origin is None or mask.factors or mask.masks or _BACKWARDS.search(mask.name or ""):
         return
     text = code(origin)
     if mask.dtype == "bool":
@@ -138,7 +139,7 @@ def _of_fill(mask: Mask) -> str | None:
         mask.kind not in ("fill", "where")
         or not isinstance(mask.mask, Tensor)
         or not _negative(mask.value)
-        or _DIRECTED.search(mask.mask.name or "")
+        or _BACKWARDS.search(mask.mask.name or "")
     ):
         return None
     if mask.kind == "fill" and mask.mask.dtype == "bool":

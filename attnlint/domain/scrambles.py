@@ -17,7 +17,9 @@ _UNFOLLOWED = re.compile(r"^\w+#\d+\[")  # the key of an axis of a tensor that n
 class Scramble:
     """Which layout the sizes say (`expected`) and which the elements have (`found`)."""
 
-    kind: str  # "split": one source axis is torn apart around another; "merge": pieces that are not neighbours become one axis; "transpose"
+    kind: (
+        str  # "split": one axis is torn apart around another; "merge": no neighbours become one axis; "rows": parts exchanged; "transpose"
+    )
     expected: str
     found: str
 
@@ -35,7 +37,15 @@ def prove_scramble(match: Match, facts: Facts) -> Scramble | None:
         return None if _groups(target) else Scramble("split", before, after)
     if _torn([goal for goal, _ in sorted(target, key=lambda item: item[1].atom)]):
         return Scramble("merge", after, before)
+    if _rows_exchanged([piece for _, piece in order]):
+        return Scramble("rows", before, after)
     return None
+
+
+def _rows_exchanged(pieces: Sequence[Piece]) -> bool:
+    """Whether the parts of one axis are read in another order than they lie in: `(batch * heads)` as `(heads, batch)`."""
+    atoms = [piece.atom for piece in pieces]
+    return len({piece.axis for piece in pieces}) == 1 and len(set(atoms)) > 1 and atoms != sorted(atoms)
 
 
 def read_in_other_order(source: Shape, target: Shape, facts: Facts) -> Scramble | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from attnlint.domain.algebra import CONFIG, LEARNED, OPAQUE, Monomial, Symbol, add, subtract
 from attnlint.domain.values import (
@@ -53,6 +53,8 @@ BROKEN = "not finite"  # where a tensor is NaN or infinite: a repair, no mask
 RANDOM = frozenset({"rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
 MASK_NOTES = RANDOM | {"triangle", PRUNED, BROKEN}
 _ROTARY_NAME = re.compile(r"cos|sin$|sine|freq|rotary", re.I)
+_MASK_WORD = re.compile(r"mask|visible|allowed", re.I)
+_NUMBER_WORD = re.compile(r"prob|rate|ratio|size|len|num|count|value|ind?e?x|type|token|id$|frac|fill", re.I)
 MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
 
@@ -90,7 +92,14 @@ def binary(
 
 
 def _tensor_hint(value: Value) -> bool:
-    return isinstance(value, Argument) and value.hint == "tensor"
+    return isinstance(value, Argument) and (value.hint == "tensor" or is_mask_argument(value))
+
+
+def is_mask_argument(value: Value | None) -> TypeGuard[Argument]:
+    """An argument that is called a mask, and whose name speaks of no number beside it."""
+    if not isinstance(value, Argument) or value.hint == "scalar" or value.kind == CONFIG:
+        return False
+    return _MASK_WORD.search(value.name) is not None and _NUMBER_WORD.search(value.name) is None
 
 
 def _containers(operator: str, left: Value, right: Value) -> Value:
@@ -171,6 +180,8 @@ def compare(engine: Engine, operator: str, a: Value, b: Value, node: cst.CSTNode
             return Bool((a.value == b.value) == positive)
         if isinstance(a, Bool) and isinstance(b, Bool):
             return Bool((a.value == b.value) == positive)
+    if is_mask_argument(a) and isinstance(b, (Scalar, Bool)):
+        a = engine.as_tensor(a) or a
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         tensor = a if isinstance(a, Tensor) else b
         assert isinstance(tensor, Tensor)

@@ -52,6 +52,7 @@ from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
 from attnlint.evaluate import arithmetic, sharing
+from attnlint.evaluate.powers import called
 from attnlint.evaluate.state import Engine
 from attnlint.evaluate.tensors import identity_of
 from attnlint.evidence import polarity
@@ -92,6 +93,11 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _ANOTHER_EACH_TIME = re.compile(
     r"\b(rand\w*|next|pop|popleft|time|perf_counter|input|choice|bernoulli|uniform|getrandbits|read|recv|get_nowait)\("
 )
+_LARGEST = 3.4028234663852886e38
+_NUMERIC = frozenset(
+    {"torch", "numpy", "math", "jax.numpy", "mlx.core", "paddle", "tensorflow.experimental.numpy", "sys", "sys.float_info", "cupy"}
+)
+_INFINITIES = {"inf": math.inf, "Inf": math.inf, "infty": math.inf, "PINF": math.inf, "NINF": -math.inf, "maxsize": 2.0**63, "max": 1.7e308}
 _TENSOR_ATTRIBUTES = frozenset({"shape", "T", "mT", "H", "mH", "dtype", "device", "ndim", "requires_grad", "is_cuda"})
 
 
@@ -635,6 +641,8 @@ class Expressions(Engine):
 
     def _eval_Attribute(self, node: cst.Attribute) -> Value:
         value = self.evaluate(node.value)
+        if node.attr.value in ("min", "max") and _is_extreme(node.value):
+            return Scalar(Monomial.number(_LARGEST if node.attr.value == "max" else -_LARGEST), self.origin(node))
         return self.attribute(value, node.attr.value, node)
 
     def attribute(self, value: Value, name: str, node: cst.CSTNode | None) -> Value:
@@ -672,7 +680,8 @@ class Expressions(Engine):
                     return self._tensor_attribute(tensor, name, node)
             return self.member(value, name, f"{value.name}.{name}")
         if isinstance(value, External):
-            return External(f"{value.name}.{name}")
+            infinity = _INFINITIES.get(name) if value.name in _NUMERIC else None
+            return External(f"{value.name}.{name}") if infinity is None else Scalar(Monomial.number(infinity), self.origin(node))
         if isinstance(value, ClassValue):
             return self.class_attribute(value, name, node)
         if isinstance(value, Super):
@@ -1264,3 +1273,13 @@ def named(value: Value, name: str) -> Value:
 
 
 __all__ = ["EMPTY_PATH", "PARAMETER", "Expressions", "exponent_of", "key_text", "named", "whole_number"]
+
+
+def _is_extreme(node: cst.BaseExpression) -> bool:
+    """`torch.finfo(x.dtype)`, `tf.float32`, `x.dtype`: what holds the least and the largest number of a type."""
+    match node:
+        case cst.Call():
+            return called(node) in ("finfo", "iinfo")
+        case cst.Attribute(attr=cst.Name(value=name)):
+            return name in ("float16", "float32", "float64", "bfloat16", "dtype")
+    return False

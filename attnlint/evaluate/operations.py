@@ -1441,9 +1441,9 @@ def triangle(engine: Interpreter, call: Call) -> Value:
     if tensors.products_of(tensor) or isinstance(tensor.content, Weights):
         return tensors.masked(engine, tensor, Mask("triangle", Scalar(Monomial.number(0)), engine.origin(call.node)), call.node)
     name = tensor.name or "triangle mask"
-    points = (
-        polarity.of_triangle(call.name, call.integer("diagonal", 0)) if tensor.notes & {"ones", "ones_like", "full"} else frozenset[str]()
-    )
+    diagonal = call.integer("k" if "k" in call.values else "diagonal", 0)
+    ones = tensor.notes & {"ones", "ones_like", "full"}
+    points = polarity.of_triangle(call.name, diagonal) if ones else frozenset[str]()
     return tensors.then(
         engine,
         tensor,

@@ -16,6 +16,7 @@ from attnlint.domain.values import (
     NONE,
     Argument,
     Choice,
+    Condition,
     Instance,
     Items,
     Layer,
@@ -35,7 +36,7 @@ from attnlint.domain.values import (
 from attnlint.domain.values import (
     Sequence as SequenceValue,
 )
-from attnlint.evaluate import arithmetic, flow, sharing
+from attnlint.evaluate import arithmetic, flow, sharing, tensors
 from attnlint.evaluate.calls import Calls
 from attnlint.evaluate.expressions import key_text, named
 from attnlint.evaluate.state import same, scale_key
@@ -393,20 +394,21 @@ class Statements(Calls):
         index = self.evaluate(index_node.value) if isinstance(index_node, cst.Index) else None
         whole = all(_is_all(element.slice) for element in target.slice)
         value = sharing.held(value)
-        self.distribute((holder, value), lambda one, given: self._put(one, index, whole, given, target))
+        index = self._mask_index(target, index) or index or NONE
+        self.distribute((holder, value, index), lambda one, given, where: self._put(one, where, whole, given, target))
 
-    def _put(self, holder: Value, index: Value | None, whole: bool, value: Value, target: cst.Subscript) -> Value:
+    def _put(self, holder: Value, index: Value, whole: bool, value: Value, target: cst.Subscript) -> Value:
         """`holder[index] = value`, without choices."""
         if isinstance(holder, Argument) and (whole or isinstance(value, Tensor)) and holder.hint == "tensor":
             holder = self.as_tensor(holder) or holder
         if isinstance(holder, Mapping):
-            text = key_text(index) if index is not None else None
+            text = key_text(index)
             after = Mapping({**holder.items, text: value}, holder.rest) if text is not None else Mapping(holder.items, holder.rest or value)
             self._keep(holder, after, target)
         elif isinstance(holder, Tensor):
             self._write(holder, index, whole, value, target)
         elif isinstance(holder, Items):
-            text = key_text(index) if index is not None else None
+            text = key_text(index)
             number = int(text) if text is not None and text.lstrip("-").isdigit() else None
             if whole and isinstance(value, Items):
                 self._keep(holder, Items(value.items, True), target)
@@ -425,14 +427,18 @@ class Statements(Calls):
         if holder.cell is None:
             self.rebind(target.value, latest)
 
-    def _write(self, holder: Tensor, index: Value | None, whole: bool, value: Value, target: cst.Subscript) -> None:
+    def _write(self, holder: Tensor, index: Value, whole: bool, value: Value, target: cst.Subscript) -> None:
         """Write to a tensor: to all of it, to where a mask is True, or to a part."""
         after: Value
-        if isinstance(index, Tensor) and (index.dtype == "bool" or arithmetic.is_mask(index)):
+        last = target.slice[-1].slice
+        compared = isinstance(index, Condition) and isinstance(last, cst.Index) and isinstance(last.value, cst.Comparison)
+        if compared or (isinstance(index, Tensor) and (index.dtype == "bool" or arithmetic.is_mask(index))):
             if isinstance(value, Tensor) and not is_fixed(value) and not scale_of(holder.factors).equals(scale_of(value.factors)):
                 after = holder.but(uncertain=holder.uncertain or WRITTEN_IN_PART)
             else:
-                after = holder.but(masks=(*holder.masks, Mask("fill", value, self.origin(target), index)))
+                if len(target.slice) > 1 and isinstance(index, Tensor) and holder.shape.axes:  # it lies along the last axis
+                    index = index.but(shape=Shape(holder.shape.axes[-1:]))
+                after = tensors.masked(self, holder, Mask("fill", value, self.origin(target), index), None)
         elif whole:
             after = _copied(holder, value) if isinstance(value, Tensor) else holder
             if not isinstance(value, Tensor) and scale_of(holder.factors).powers:
@@ -444,6 +450,21 @@ class Statements(Calls):
         after = sharing.changed(self, holder, after)
         if holder.held is None:
             self.rebind(target.value, after)
+
+    def _mask_index(self, target: cst.Subscript, index: Value | None) -> Value | None:
+        """What `logits[mask] = value`, `logits[logits == 0] = value` and `weights[..., mask] = value` are masked with."""
+        last = target.slice[-1].slice
+        if not isinstance(last, cst.Index):
+            return None
+        if len(target.slice) > 1:
+            if not all(isinstance(one.slice, cst.Index) and isinstance(one.slice.value, cst.Ellipsis) for one in target.slice[:-1]):
+                return None
+            index = self.evaluate(last.value)
+        if index is None or isinstance(last.value, cst.Comparison):
+            return index
+        found = [self.as_tensor(one) if isinstance(one, Argument) else one for _, one in options_of(index)]
+        masks = [isinstance(one, Tensor) and (one.dtype == "bool" or arithmetic.is_mask(one)) for one in found]
+        return (found[0] if len(found) == 1 else index) if all(masks) else None
 
     def _copy_into(self, target: cst.BaseExpression, call: cst.Call) -> None:
         """`buffer[..., :n].copy_(x)` writes what `buffer[..., :n] = x` does."""

@@ -90,8 +90,8 @@ FUNCTIONS: dict[str, Op] = {
     "norm": op(o.norm, "input ord dim keepdim"),
     "qr": op(o.orthogonalised),
     "where": op(o.where, "condition input other"),
-    "tril": op(o.triangle, "input diagonal"),
-    "triu": op(o.triangle, "input diagonal"),
+    "tril": op(o.triangle, "input k"),
+    "triu": op(o.triangle, "input k"),
     **{
         name: op(o.boolean, "input other")
         for name in (

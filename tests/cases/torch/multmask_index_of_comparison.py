@@ -1,0 +1,8 @@
+# case: multmask_index_of_comparison expect: multiplicative-mask line: 7
+import torch
+
+
+def attend(q, k, v, mask):
+    scores = torch.matmul(q, k.transpose(-2, -1)) * q.shape[-1] ** -0.5
+    scores[mask == 0] = 0.0
+    return torch.softmax(scores, dim=-1) @ v
