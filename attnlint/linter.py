@@ -89,13 +89,14 @@ def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] |
                         fix,
                         public.derivation if report.steps is None else report.steps,
                         rule.severity,
-                        rule.preview,
+                        rule.preview or report.preview,
                     )
                 )
     for attention_site in analysis.open_calls:
         called_at = attention_site.record.called_at
         assert called_at is not None
         sites.append(_at_call(site_of(attention_site), attention_site, called_at))
+    findings.sort(key=lambda found: found.preview)  # what is certain stands
     unique = {(f.code, f.filename, f.span): f for f in reversed(findings)}
     ordered = sorted(unique.values(), key=lambda f: (f.filename, f.span, f.code))
     return LintResult(

@@ -27,6 +27,7 @@ class Report:
     message: str
     fix: Fix | None = None
     steps: tuple[Step, ...] | None = None  # the derivation; None: that of the site
+    preview: bool = False  # shown under `--preview` alone, whatever its rule is
 
 
 class Rule:

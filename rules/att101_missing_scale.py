@@ -10,8 +10,9 @@ from attnlint.domain.algebra import CONFIG, PARAMETER
 from attnlint.rule import Report, ScaleRule
 from attnlint.sites import naming, places
 from attnlint.sites.operands import kind_of
+from attnlint.sites.roles import is_sure
 from attnlint.sites.scales import fault, lost_reasons, scaled_after
-from attnlint.sites.sites import AttentionSite, Verdict
+from attnlint.sites.sites import AttentionSite, Because, Verdict
 
 
 class MissingScale(ScaleRule):
@@ -89,6 +90,12 @@ class MissingScale(ScaleRule):
         return fault(site, cls.name) if given and not lost_reasons(site) and _split_here(site) else None
 
     def check(self, site: AttentionSite) -> Iterable[Report]:
+        if site.because is Because.UNSCALED and site.record.kernel is None and site.product is not None and is_sure(site):
+            if site.product.origin is not None:
+                size = naming.contraction_words(site)
+                message = f"q·k sums over {size} and reaches softmax unscaled; no caller is seen that scales the query or the key"
+                yield Report(site.product.origin, message, preview=True)
+            return
         if site.kind != self.name or site.product is None or site.product.origin is None:
             return
         size = naming.contraction_words(site)

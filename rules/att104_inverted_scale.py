@@ -18,7 +18,7 @@ from attnlint.sites.scales import (
     is_power,
     without,
 )
-from attnlint.sites.sites import AttentionSite, Verdict
+from attnlint.sites.sites import AttentionSite, PlacedFactor, Verdict
 
 
 class InvertedScale(ScaleRule):
@@ -84,13 +84,15 @@ class InvertedScale(ScaleRule):
 
     @classmethod
     def test(cls, site: AttentionSite) -> Verdict | None:
-        """A positive power of d_k, whatever else is configured beside it: no temperature is meant to grow with the width."""
+        """A positive power of d_k, whatever else is configured beside it, or a negative factor: neither is meant as a temperature."""
         if site.form == "named":
             return fault_by_head_size(site, cls.name)
         if site.form == "configured" and site.ratio is not None:
             rest = without(site.ratio, configured_symbols(site))
             grows = rest.powers and rest.equals(site.width) and not default_beside_root(site)
             return fault(site, cls.name) if grows else None
+        if site.form in ("number", *FOLLOWED) and site.net.coefficient < 0:
+            return fault(site, cls.name, _negative(site))
         if site.form == "number":
             return fault(site, cls.name) if is_power(site, 0.5, 1.0) else None
         if site.form not in FOLLOWED or doubled(site) is not None or site.net.is_number:
@@ -109,3 +111,8 @@ class InvertedScale(ScaleRule):
             size = naming.contraction_words(site)
             message = f"{derivation.headline(site, site.culprit)}, but q·k sums over {size}: divide by {naming.root(size)}"
             yield Report(place, message, fixes.repair.turn(site))
+
+
+def _negative(site: AttentionSite) -> PlacedFactor | None:
+    """The factor that turns the order of the logits round."""
+    return next((placed for placed in site.factors if placed.factor.value.coefficient < 0), None)

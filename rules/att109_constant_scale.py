@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from attnlint import fixes
 from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming, places
+from attnlint.sites.operands import kind_of
 from attnlint.sites.scales import (
     FOLLOWED,
     configured_number,
@@ -105,4 +106,5 @@ class ConstantScale(ScaleRule):
             fitting = derivation.fitting_size(site)
             size = naming.contraction_words(site)
             message = f"`{derivation.code(place)}` is the scale of a head of {fitting}, but q·k sums over {size}"
-            yield Report(place, message, fixes.repair.correct_number(site))
+            made = any(kind_of(operand.tensor) == "projection" for operand in site.operands)
+            yield Report(place, message, fixes.repair.correct_number(site), preview=not made)  # what no layer makes may be a trial

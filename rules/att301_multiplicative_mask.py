@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Mask, Origin, Product, Scalar, Sum, Tensor, Value, scale_of
 from attnlint.evaluate.arithmetic import BROKEN, RANDOM, is_mask
+from attnlint.evaluate.powers import number_of
 from attnlint.evidence.polarity import NOTES, is_zero_one
 from attnlint.fixes import edits
 from attnlint.model import Fix
@@ -143,19 +144,15 @@ def _is_zeros(value: Value | None) -> bool:
 
 def _is_times_own_zero(mask: Mask) -> bool:
     """`where(mask == 0, mask * -1e9, logits)`: where the mask is 0, so is the product."""
-    match mask.origin.node if mask.origin is not None else None:
-        case cst.Call(
-            args=[
-                cst.Arg(
-                    value=cst.Comparison(
-                        left=held, comparisons=[cst.ComparisonTarget(cst.Equal(), cst.Integer(value="0") | cst.Float(value="0.0"))]
-                    )
-                ),
-                cst.Arg(value=cst.BinaryOperation(operator=cst.Multiply()) as filled),
-                cst.Arg(),
-            ]
-        ) if mask.kind == "fill":
-            return held.deep_equals(filled.left) or held.deep_equals(filled.right)
+    call = mask.origin.node if mask.origin is not None and mask.kind == "fill" else None
+    if not isinstance(call, cst.Call) or len(call.args) != 3:
+        return False
+    match call.args[0].value, call.args[1].value:
+        case (
+            cst.Comparison(left=held, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=number)]),
+            cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right),
+        ):
+            return number_of(number) == 0 and (held.deep_equals(left) or held.deep_equals(right))
     return False
 
 

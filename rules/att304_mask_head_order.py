@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import libcst as cst
-
 from attnlint.domain.values import Mask, Origin, Tensor
 from attnlint.evaluate.powers import called
 from attnlint.fixes import available
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import carrier_of, code, is_sure, size_name
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _REPEATS = ("repeat", "tile", "repeat_interleave")
 
@@ -140,8 +139,8 @@ def _count(node: cst.CSTNode) -> cst.BaseExpression | None:
             numbers = numbers[1:]
         axis = next((one.value for one in node.args if one.keyword is not None and one.keyword.value in ("dim", "axis")), None)
         axis = axis if axis is not None else numbers[1] if len(numbers) > 1 else None
-        return numbers[0] if numbers and isinstance(axis, cst.Integer) and axis.value == "0" else None
+        return numbers[0] if numbers and isinstance(axis, cst.Integer) and axis.evaluated_value == 0 else None
     if numbers and isinstance(numbers[-1], (cst.Tuple, cst.List)):
         numbers = [element.value for element in numbers[-1].elements]
-    ones = [isinstance(one, cst.Integer) and one.value == "1" for one in numbers]
+    ones = [isinstance(one, cst.Integer) and one.evaluated_value == 1 for one in numbers]
     return numbers[0] if len(numbers) > 1 and not ones[0] and all(ones[1:]) else None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import libcst as cst
-
 from attnlint.domain.ancestry import ancestors
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import ClassValue, Origin
@@ -16,6 +14,7 @@ from attnlint.model import Fix
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import argument, code, is_sure
 from attnlint.sites.sites import AttentionSite
+from attnlint.syntax import nodes as cst
 
 _MODE = re.compile(r"train|deterministic|eval", re.I)
 

@@ -138,7 +138,7 @@ class Misread:
 def misread(node: cst.CSTNode, arguments: bool = True) -> Misread | None:
     """The first part of an expression that reads as another power than it is; in calls' arguments too where `arguments`."""
     if isinstance(node, cst.BinaryOperation):
-        found = _halved(node) or _floored(node) or _whole_exponent(node)
+        found = _halved(node) or _floored(node) or _whole_exponent(node) or (_one_star(node) if arguments else None)
         if found is not None:
             return found
     for child in _parts(node, arguments):
@@ -184,4 +184,14 @@ def _whole_exponent(node: cst.BinaryOperation) -> Misread | None:
     match node:
         case cst.BinaryOperation(operator=cst.Power(), right=cst.BinaryOperation(operator=cst.FloorDivide()) as exponent):
             return Misread(node, node) if number_of(exponent) is not None else None
+    return None
+
+
+def _one_star(node: cst.BinaryOperation) -> Misread | None:
+    """`x * -0.5`: a star is missing."""
+    match node:
+        case cst.BinaryOperation(
+            left=cst.Name() | cst.Attribute() | cst.Subscript() | cst.Call(), operator=cst.Multiply(), right=right
+        ) if number_of(right) == -HALF:
+            return Misread(node, node)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from attnlint.domain.values import ClassValue, Factor, Leaf, Sum, Tensor, condition_text
@@ -45,6 +46,46 @@ _CUTS = {"split", "chunk", "unbind", "tensor_split", "array_split", "split_with_
 _QUERY_WORD = re.compile(r"\b(q|wq|to_q|q_\w+|\w+_q|query\w*|\w+_query)\b", re.I)
 _BUCKETS = re.compile(r"relative_position_bucket|relative_attention_num_buckets")
 _INIT_WORD = re.compile(r"normal|uniform|init|std", re.I)
+
+
+# the parametrisation whose logits are scaled by 1 / d (Yang et al., Tensor Programs V, 2022), in the words in which people speak of it
+_WIDTH_SCALED = re.compile(
+    r"\b(?:mu|µ|μ)[-_ ]?(?:p\b|p(?:ar|trans|attn)|transfer|param)|maximal[- ]update|tensor programs|infinite[- ]width|width[- ]independen"
+    r"|\b(?:not|instead of|rather than|in place of|unlike)\b[^\n]{0,30}(?:sqrt|root|√|\*\*\s*-?0?\.5|\^\s*-?(?:0?\.5|1/2))",
+    re.I,
+)
+_WIDTH_FLAG = re.compile(r"(?:^|[^a-z])(?:use_?)?(?:mu_?p|mu_?param\w*|mu_?transfer|maximal_update\w*)(?:$|[^a-z])", re.I)
+_WIDTH_PACKAGE = re.compile(r"^[ \t]*(?:from|import)[ \t]+(?:mup|mutransformers)\b", re.M)
+
+
+def width_parametrised(site: AttentionSite) -> str | None:
+    """What in the code says that the logits are to be divided by d_k itself: a setting, its package, a comment, a docstring."""
+    record = site.record
+    for text, truth in sorted(record.path):
+        if truth and _WIDTH_FLAG.search(condition_text(text)):
+            return f"`{condition_text(text)}` asks for a scale of 1/d"
+    if _WIDTH_PACKAGE.search(record.scope.text):
+        return "the file imports the package of a parametrisation that scales by 1/d"
+    told = [comment for placed in site.factors for comment in _told_of(placed.factor)]
+    told += [_docstring(one.node) for one in (record.function, record.owner) if one is not None]
+    return "the code says that 1/d is meant" if any(_WIDTH_SCALED.search(text) for text in told) else None
+
+
+def _told_of(factor: Factor) -> Iterator[str]:
+    """The comments beside the places where a number is made and applied, and right above them."""
+    for made in (factor.definition, factor.operand, factor.application):
+        if made is not None:
+            lines, row = made.unit.scope.lines, made.unit.span(made.node).start.row
+            yield " ".join(line.partition("#")[2].strip() for line in reversed([lines[row - 1], *_comments_above(lines[: row - 1], 4)]))
+
+
+def _docstring(node: cst.CSTNode) -> str:
+    match node:
+        case cst.FunctionDef(body=body) | cst.ClassDef(body=body):
+            match body.body[:1]:
+                case [cst.SimpleStatementLine(body=[cst.Expr(value=cst.SimpleString(evaluated_value=str() as text)), *_])]:
+                    return text
+    return ""
 
 
 def non_local(site: AttentionSite, query: Tensor, key: Tensor) -> bool:
@@ -106,7 +147,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "states of a recurrent network are attended to, as in Luong's attention"
     value = record.value
     held, given = key.content, value.content if value is not None else None
-    same = isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key and held.kind in _GIVEN
+    one = isinstance(held, Leaf) and isinstance(given, Leaf) and given.key == held.key
+    same = one and isinstance(held, Leaf) and held.kind in _GIVEN
     whole = site.key.content if site.key is not None else held
     mixed = isinstance(whole, Sum) and whole is given and sum(not is_weight(term) for term in whole.terms) > 1  # no bias of a projection
     whole_key = not _is_piece(key)
@@ -118,6 +160,8 @@ def meant(site: AttentionSite, query: Tensor, key: Tensor, kinds: tuple[str, str
         return "one tensor is compared with itself, and what is read is given: a memory"
     if isinstance(held, Leaf) and held.kind == "argument" and _made_of(query, held.key):
         return BILINEAR
+    if one and query.shape.lead is None and sum(not axis.size.is_one for axis in query.shape.axes) == 1:
+        return "one vector is compared with the values themselves: a pooling"
     if SQUASHED in key.notes:
         return "the keys pass through tanh, as in additive attention"
     if any(placed.factor.written_one for placed in site.factors):

@@ -27,6 +27,8 @@ def spelled(unit: Unit, part: Misread) -> Spelled:
     """Both readings of an expression. Raises NoTree where LibCST does not parse it."""
     node = cst.ensure_type(expression_of(Origin(unit, part.node)), cst.BinaryOperation)
     power = cst.ensure_type(expression_of(Origin(unit, part.power)), cst.BinaryOperation)
+    if isinstance(node.operator, cst.Multiply):
+        return _one_star(node, node.operator)
     if part.power is part.node:
         return _whole_exponent(node, part)
     return _floored(node, power) if node.right is power else _halved(node, power)
@@ -68,3 +70,11 @@ def _whole_exponent(node: cst.BinaryOperation, part: Misread) -> Spelled:
     slash = cst.ensure_type(exponent.operator, cst.FloorDivide)
     divided = exponent.with_changes(operator=cst.Divide(slash.whitespace_before, slash.whitespace_after))
     return Spelled(plain, plain.with_changes(right=computed), node.with_changes(right=divided))
+
+
+def _one_star(node: cst.BinaryOperation, star: cst.Multiply) -> Spelled:
+    """`x * -0.5`."""
+    plain = node.with_changes(lpar=[], rpar=[])
+    halved = cst.BinaryOperation(plain.left, cst.Divide(), cst.Integer("2"))
+    negated = cst.UnaryOperation(cst.Minus(whitespace_after=cst.SimpleWhitespace("")), halved)
+    return Spelled(plain, negated, node.with_changes(operator=cst.Power(star.whitespace_before, star.whitespace_after)))

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attnlint.domain.algebra import ONE, Monomial, add
+from attnlint.domain.ancestry import ancestors
 from attnlint.domain.record import SiteRecord
-from attnlint.domain.values import Product, Tensor, condition_text, scale_of
+from attnlint.domain.values import Factor, Leaf, Product, Tensor, condition_text, scale_of
 from attnlint.evaluate.tensors import others_of
-from attnlint.sites.operands import operand_of
+from attnlint.sites.operands import Operand, operand_of
 from attnlint.sites.recognise import products_in, sides, untraced
 from attnlint.sites.scales import form_of, of_width_alone
 from attnlint.sites.sites import HALF, AttentionSite, PlacedFactor, Test, Verdict, correct, intended, unknown
 from attnlint.sites.verdicts import AFTER_RULES, BEFORE_RULES, FIRST, first
 from attnlint.sites.verdicts.meant import normalised
+from attnlint.syntax import nodes as cst
 
 _PREFERRED = {"correct": 0, "intended": 1, "faulty": 2, "unknown": 3}
 _NEGATED = Monomial.number(-1)
@@ -67,16 +69,34 @@ def _judge_product(record: SiteRecord, carrier: Tensor, product: Product, faults
     return site.judged(_verdict(site, faults))
 
 
+def _beyond_making(operand: Operand) -> list[Factor]:
+    """The factors of an operand without the plain number that an array is multiplied with where it is made: small inputs, no scale."""
+    content, made = operand.main.content, operand.main.history[:1]
+    if not isinstance(content, Leaf) or content.kind != "array" or not made:
+        return list(operand.factors)
+    return [
+        factor
+        for factor in operand.factors
+        if factor.application is None
+        or not factor.value.is_number
+        or factor.operand is None
+        or not isinstance(factor.operand.node, (cst.Float, cst.Integer))
+        or not any(node is factor.application.node for node in ancestors(made[0]))
+    ]
+
+
 def _measured(record: SiteRecord, carrier: Tensor, product: Product) -> AttentionSite:
     """The site of a product with its contraction, net scale and ratio, not yet judged."""
     query, key = sides(record, product)
-    placed = [PlacedFactor(factor, "query") for factor in operand_of(query).factors]
-    placed += [PlacedFactor(factor, "key") for factor in operand_of(key).factors]
+    placed = [PlacedFactor(factor, "query") for factor in _beyond_making(operand_of(query))]
+    placed += [PlacedFactor(factor, "key") for factor in _beyond_making(operand_of(key))]
     placed += [PlacedFactor(factor, "kernel" if record.kernel else "logits") for factor in carrier.factors]
-    placed = [one for one in placed if not one.factor.value.equals(_NEGATED)]
+    kept = [one for one in placed if not one.factor.value.equals(_NEGATED)]
     net = ONE
-    for one in placed:
+    for one in kept:
         net = net * one.factor.value
+    if net.coefficient < 0 and (len(placed) - len(kept)) % 2:
+        net = net * _NEGATED  # negated twice
     facts = record.facts
     return AttentionSite(
         record,
@@ -87,7 +107,7 @@ def _measured(record: SiteRecord, carrier: Tensor, product: Product) -> Attentio
         scale=net,
         expected=product.size.power(-HALF),
         ratio=facts.normalise(net) / facts.normalise(product.size).power(-HALF),
-        factors=tuple(placed),
+        factors=tuple(kept),
         path=path_text(record),
         carrier=carrier,
         via=record.calls[-1] if record.calls and not record.standalone else None,

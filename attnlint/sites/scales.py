@@ -277,8 +277,8 @@ def constant_for_another_head(site: AttentionSite) -> PlacedFactor | None:
 
 
 def tried_out(site: AttentionSite, literal: PlacedFactor) -> bool:
-    """Whether a kernel is given arrays that no layer made, and a plain number: a demonstration, for which any number does."""
-    if site.record.kernel is None or site.query is None or site.key is None:
+    """Whether arrays that no layer made meet a plain number: a demonstration or a test, for which any number does."""
+    if site.query is None or site.key is None:
         return False
     made = literal.factor.definition
     plain = made is not None and isinstance(made.node, (cst.Float, cst.Integer))  # `128**-0.5` is the root of a size

@@ -39,6 +39,7 @@ class Because(Enum):
     CONFIGURED = "callers that are seen may configure the factor"
     ASSUMED = "a fault on a path that perhaps no run takes"
     LOST = "a factor may be lost"
+    UNSCALED = "a function that is handed query and key leaves the scale out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +77,8 @@ def intended(reason: str | None, because: Because | None = None) -> Verdict:
     return Verdict("intended", reason, because=because)
 
 
-def unknown(reason: str | None) -> Verdict:
-    return Verdict("unknown", reason)
+def unknown(reason: str | None, because: Because | None = None) -> Verdict:
+    return Verdict("unknown", reason, because=because)
 
 
 @dataclass(frozen=True, eq=False)

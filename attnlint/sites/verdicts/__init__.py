@@ -36,6 +36,7 @@ BEFORE_RULES: tuple[Test, ...] = (
     right.balanced,
     lost.inconclusive,
     meant.averaged,
+    meant.parametrised,
 )
 
 # what is left where no scale rule calls it a fault

@@ -146,4 +146,6 @@ def left_to_caller(site: AttentionSite) -> Verdict | None:
     if site.form != "unscaled":
         return None
     reasons = lost_reasons(site)
-    return unknown(reasons[0] if reasons else "no scale is applied here; query and key are arguments, so it may be left to the caller")
+    if reasons:
+        return unknown(reasons[0])
+    return unknown("no scale is applied here; query and key are arguments, so it may be left to the caller", Because.UNSCALED)

@@ -17,6 +17,7 @@ from attnlint.sites.scales import (
     constant_for_another_head,
     doubled,
     is_free,
+    is_power,
     misread_factor,
     of_constructor,
     scaled_after,
@@ -141,6 +142,18 @@ def averaged(site: AttentionSite) -> Verdict | None:
         return None
     q, k = site.operands
     return intended("convolutions over a feature map, whose product is averaged") if intent.non_local(site, q.main, k.main) else None
+
+
+def parametrised(site: AttentionSite) -> Verdict | None:
+    """µP: a multiple of `1 / d`, where the code says so."""
+    if site.form not in (*FOLLOWED, "number") or misread_factor(site) is not None or doubled(site) is not None:
+        return None
+    net = Monomial(1.0, site.net.powers)
+    number = site.net.is_number and site.width.is_number and is_power(site, -1.0)
+    if not number and (site.net.coefficient <= 0 or power_of(net, site.width) != -1):
+        return None
+    reason = intent.width_parametrised(site)
+    return intended(reason) if reason is not None else None
 
 
 # --- what no scale rule calls a fault
