@@ -15,7 +15,7 @@ from attnlint.sites.recognise import products_in, sides, untraced
 from attnlint.sites.scales import form_of, of_width_alone
 from attnlint.sites.sites import HALF, AttentionSite, PlacedFactor, Test, Verdict, correct, intended, unknown
 from attnlint.sites.verdicts import AFTER_RULES, BEFORE_RULES, FIRST, first
-from attnlint.sites.verdicts.meant import normalised
+from attnlint.sites.verdicts.meant import normalised, width_before
 from attnlint.syntax import nodes as cst
 
 _PREFERRED = {"correct": 0, "intended": 1, "faulty": 2, "unknown": 3}
@@ -42,7 +42,8 @@ def _of_sum(sites: list[AttentionSite]) -> AttentionSite:
     best = min(sites, key=lambda site: _PREFERRED[site.verdict])
     if len(sites) == 1:
         return best
-    if best.verdict not in ("correct", "intended") and (width := _common_width(sites)) is not None:
+    width = _common_width(sites) if best.verdict not in ("correct", "intended") else None
+    if width is not None and best.scale is not None and best.facts.equal(best.scale, width.power(-HALF)):
         one_product = replace(correct("the products are scaled as one over all their features"), contraction=width)
         return best.judged(one_product)
     if best.verdict != "faulty":
@@ -51,17 +52,20 @@ def _of_sum(sites: list[AttentionSite]) -> AttentionSite:
         return best.judged(intended(f"the sum of {len(sites)} products is scaled as one"))
     if any(site.verdict == "unknown" for site in sites) and not of_width_alone(best):
         return best.judged(unknown("one of the products of the sum is not followed"))
+    if width is not None and best.scale is not None and any(width_before(site) is not None for site in sites):
+        expected = width.power(-HALF)
+        return replace(best, contraction=width, expected=expected, ratio=best.facts.normalise(best.scale) / best.facts.normalise(expected))
     return best
 
 
 def _common_width(sites: list[AttentionSite]) -> Monomial | None:
-    """The features of all products of a sum together, where they have the scale of one product: q·k + p·r is [q, p]·[k, r]."""
+    """The features of all products of a sum together, where they have one scale: q·k + p·r is [q, p]·[k, r]."""
     first_site = sites[0]
     scale = first_site.scale
     if scale is None or any(site.scale is None or not first_site.facts.equal(site.scale, scale) for site in sites):
         return None
-    width = add(*(first_site.facts.normalise(site.contraction) for site in sites if site.contraction is not None))
-    return width if first_site.facts.equal(scale, width.power(-HALF)) else None
+    widths = [width_before(site) or site.contraction for site in sites]
+    return add(*(first_site.facts.normalise(width) for width in widths if width is not None))
 
 
 def _judge_product(record: SiteRecord, carrier: Tensor, product: Product, faults: Sequence[Test]) -> AttentionSite:

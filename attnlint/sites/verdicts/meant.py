@@ -95,13 +95,29 @@ def _is_absorbed(site: AttentionSite) -> bool:
         return False
     if given.key != held.key:
         return _values_of_latent(site, held, given)
+    width = width_before(site)
+    return width is not None and site.scale is not None and site.facts.equal(site.scale, width.power(-HALF))
+
+
+def width_before(site: AttentionSite) -> Monomial | None:
+    """The features that the query had before the keys' projection was multiplied into it, where the keys are the values' latent.
+
+    `(q W)·c` is `q·(W c)`: it sums over what the projected keys would have.
+    """
+    q, k = site.operands
+    asked, held = q.main.content, k.main.content
+    given = site.record.value.content if site.record.value is not None else None
+    if (
+        not (isinstance(asked, Leaf) and isinstance(held, Leaf) and isinstance(given, Leaf))
+        or given.key != held.key
+        or asked.key == held.key
+    ):
+        return None
     before = asked.source
-    if before is None or site.scale is None or not isinstance(before.content, Leaf):
-        return False
-    axes = before.shape.axes
-    if before.content.kind not in ("projection", "opaque") and not (before.content.kind == "argument" and len(axes) >= _SPLIT):
-        return False
-    return bool(axes) and site.facts.equal(site.scale, axes[-1].size.power(-HALF))
+    if before is None or not isinstance(before.content, Leaf) or not before.shape.axes:
+        return None
+    split = before.content.kind == "argument" and len(before.shape.axes) >= _SPLIT
+    return before.shape.axes[-1].size if split or before.content.kind in ("projection", "opaque") else None
 
 
 def _values_of_latent(site: AttentionSite, held: Leaf, given: Leaf) -> bool:
