@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnlint import fixes
+from attnlint.evaluate.powers import number_of
 from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming, places
 from attnlint.sites.operands import kind_of
@@ -106,5 +107,5 @@ class ConstantScale(ScaleRule):
             fitting = derivation.fitting_size(site)
             size = naming.contraction_words(site)
             message = f"`{derivation.code(place)}` is the scale of a head of {fitting}, but q·k sums over {size}"
-            made = any(kind_of(operand.tensor) == "projection" for operand in site.operands)
-            yield Report(place, message, fixes.repair.correct_number(site), preview=not made)  # what no layer makes may be a trial
+            trial = all(kind_of(operand.tensor) != "projection" for operand in site.operands) and number_of(place.node) is not None
+            yield Report(place, message, fixes.repair.correct_number(site), preview=trial)  # `128**-0.5` is the root of a size
