@@ -12,12 +12,14 @@ from attnlint.domain.record import Call
 from attnlint.domain.values import Origin
 from attnlint.fixes.settled import settled
 from attnlint.model import Caller, Finding, LintResult, Position, Site, Span
-from attnlint.rule import Rule, all_rules, scale_tests
+from attnlint.rule import Rule, ScaleRule, all_rules, scale_tests
 from attnlint.sites import callers, derivation, naming
 from attnlint.sites.analysis import Analysis
 from attnlint.sites.sites import AttentionSite
 from attnlint.syntax.project import Project
 from attnlint.syntax.scope import ModuleScope
+
+_NUMBER = "ATT109"  # a caller's numbers may fit a number whose fault another rule names
 
 
 def lint_text(text: str, path: str, project: Project | None = None, rules: Sequence[type[Rule]] | None = None) -> LintResult:
@@ -96,8 +98,9 @@ def _judge(text: str, path: str, project: Project, rules: Sequence[type[Rule]] |
         called_at = attention_site.record.called_at
         assert called_at is not None
         sites.append(_at_call(site_of(attention_site), attention_site, called_at))
-    findings.sort(key=lambda found: found.preview)  # what is certain stands
-    unique = {(f.code, f.filename, f.span): f for f in reversed(findings)}
+    findings.sort(key=lambda found: (found.preview, found.code == _NUMBER))  # what is certain stands
+    scales = {rule.code for rule in active if isinstance(rule, ScaleRule)}  # one fault of the scale, one finding
+    unique = {("scale" if f.code in scales else f.code, f.filename, f.span): f for f in reversed(findings)}
     ordered = sorted(unique.values(), key=lambda f: (f.filename, f.span, f.code))
     return LintResult(
         tuple(ordered), tuple(sites), tuple(sorted(analysis.interpreter.dependencies)), tuple(dict.fromkeys(analysis.interpreter.notes))

@@ -158,6 +158,7 @@ RULES = (
     "scrambled-heads",
     "sdpa-dropout-in-eval",
     "sdpa-causal-and-mask",
+    "inverted-mask",
 )
 
 
