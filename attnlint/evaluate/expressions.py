@@ -403,6 +403,8 @@ class Expressions(Engine):
             return False
         if isinstance(value, Scalar) and value.value.is_number and value.default_of is None:
             return value.value.coefficient != 0
+        if isinstance(value, Scalar) and any(exponent < 0 or exponent.denominator > 1 for _, exponent in value.value.powers):
+            return True  # the root or the reciprocal of a size
         if isinstance(value, Text):
             return bool(value.value)
         if isinstance(value, (Instance, Layer, Function, ClassValue, BoundMethod)):

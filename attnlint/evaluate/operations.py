@@ -382,7 +382,7 @@ def overwritten(engine: Interpreter, call: Call) -> Value:
 
 
 def rounded(engine: Interpreter, call: Call) -> Value:
-    """int(), float(): the number itself."""
+    """int(), float(): the number itself; a root that is cut to a whole number is another number."""
     value = call.values.get("input")
     if isinstance(value, Text):
         try:
@@ -398,9 +398,19 @@ def rounded(engine: Interpreter, call: Call) -> Value:
     scalar = engine.as_scalar(value, call.nodes.get("input")) if value is not None else None
     if scalar is None:
         return Unknown("a number")
+    if call.name not in ("float", "fabs") and any(exponent.denominator > 1 for _, exponent in scalar.value.powers):
+        return Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))  # the root of 12 becomes 3
     if call.name == "int" and scalar.value.is_number and math.isfinite(scalar.value.coefficient):
         return Scalar(Monomial.number(float(int(scalar.value.coefficient + 1e-12))), engine.origin(call.node), scalar.default_of)
     return scalar
+
+
+def whole_root(engine: Interpreter, call: Call) -> Value:
+    """`math.isqrt`: the root, cut to a whole number."""
+    number = whole_number(call.values.get("input"))
+    if number is not None and number >= 0:
+        return Scalar(Monomial.number(math.isqrt(number)), engine.origin(call.node))
+    return Scalar(engine.opaque_symbol(call.node), engine.origin(call.node))
 
 
 # --- products

@@ -327,15 +327,19 @@ def _rotation(a: Tensor, b: Tensor) -> Tensor | None:
     """`x * cos + rotate(x) * sin`: a rotation of x, which changes no scale."""
     if not (isinstance(a.content, Elementwise) and isinstance(b.content, Elementwise)):
         return None
-    for mine in (a.content.left, a.content.right):
-        for other in (b.content.left, b.content.right):
+    for mine, cosine in ((a.content.left, a.content.right), (a.content.right, a.content.left)):
+        for other, sine in ((b.content.left, b.content.right), (b.content.right, b.content.left)):
             if (
                 identity_of(mine) == identity_of(other)
                 and _is_data(mine.content)
                 and _unsigned(net_factor(mine)).equals(_unsigned(net_factor(other)))
                 and not _looks_rotary(mine.name)
             ):
-                return mine.but(notes=mine.notes | {"rotated"}, factors=tuple(f for f in mine.factors if not _is_sign(f.value)))
+                stretched = (*a.factors, *cosine.factors)  # YaRN's factor stands on cosine and sine
+                if not _unsigned(scale_of(stretched)).equals(_unsigned(scale_of((*b.factors, *sine.factors)))):
+                    return mine.but(uncertain=mine.uncertain or "cosine and sine have different factors")
+                factors = tuple(f for f in (*mine.factors, *stretched) if not _is_sign(f.value))
+                return mine.but(notes=mine.notes | {"rotated"}, factors=factors)
     return None
 
 

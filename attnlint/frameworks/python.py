@@ -52,7 +52,7 @@ BUILTINS: dict[str, Op] = {
 
 MATH: dict[str, Op] = {
     "sqrt": op(o.power_of, exponent=Fraction(1, 2)),
-    "isqrt": op(o.power_of, exponent=Fraction(1, 2)),
+    "isqrt": op(o.whole_root),
     "pow": op(o.power_of, "input other"),
     "prod": op(b.product),
     "exp": op(o.elementwise),
