@@ -39,8 +39,8 @@ def receive(stream: IO[bytes]) -> Any:
     return pickle.loads(data)
 
 
-def main(seconds: int, memory: int) -> None:
-    """Lints until standard input ends. A text may take `seconds` of computing; `memory` in bytes bounds the process.
+def main(seconds: int, memory: int, steps: int) -> None:
+    """Lints until standard input ends. A text may take `seconds` of computing and so many `steps`; `memory` in bytes bounds the process.
 
     What is stuck where no Python runs is ended from outside, or by the alarm, if nobody is there any more to do that.
     """
@@ -57,7 +57,7 @@ def main(seconds: int, memory: int) -> None:
         while True:
             absolute, roots, plugins = receive(taking)
             if engine is None or of != (roots, plugins):
-                engine, of = Engine(roots, plugins, Limits(seconds=seconds)), (roots, plugins)
+                engine, of = Engine(roots, plugins, Limits(steps, seconds)), (roots, plugins)
                 engine.load()  # before the text's own time begins
             if hasattr(signal, "alarm"):
                 signal.alarm(2 * PATIENCE * seconds)
@@ -93,4 +93,4 @@ def _resident() -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:4]))

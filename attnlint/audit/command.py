@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         _absolute(options.to),
         Settings.of(resolver.run),
         columns,
-        Limits(options.max_seconds, options.max_memory << 20),
+        Limits(options.max_seconds, options.max_memory << 20, resolver.run.max_steps),
         options.scheduler,
         options.workers,
     )

@@ -19,10 +19,11 @@ LARGE = 1 << 30  # bytes of memory above which a process is replaced by a fresh 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one text may take: seconds of computing, and bytes of memory."""
+    """What one text may take: seconds of computing, bytes of memory, and steps of evaluation."""
 
     seconds: int = 60
     memory: int = 4 << 30
+    steps: int = 300_000
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Nursery:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
             self.close()
-            arguments = ["-m", "attnlint.audit.child", str(self.limits.seconds), str(self.limits.memory)]
+            arguments = ["-m", "attnlint.audit.child", str(self.limits.seconds), str(self.limits.memory), str(self.limits.steps)]
             path = os.pathsep.join(dict.fromkeys(entry for entry in sys.path if entry))
             environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
             self._process = subprocess.Popen(
