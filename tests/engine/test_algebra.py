@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from attnlint.domain.algebra import AXIS, CONFIG, ONE, OPAQUE, SUM, Facts, Monomial, Symbol, add, format_monomial, format_number, subtract
 
+pytestmark = pytest.mark.fast
+
 NAMES = ("a", "b", "c", "d")
 VALUES = {"a": 2.0, "b": 3.0, "c": 5.0, "d": 7.0}
 

@@ -13,6 +13,8 @@ from attnlint.domain import shapes as sh
 from attnlint.domain.algebra import AXIS, ONE, Facts, Monomial, Symbol
 from attnlint.domain.shapes import Contraction, Shape
 
+pytestmark = pytest.mark.fast
+
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 6}
 
 

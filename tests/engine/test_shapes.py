@@ -13,6 +13,8 @@ from attnlint.domain import shapes as sh
 from attnlint.domain.algebra import AXIS, CONFIG, ONE, Facts, Monomial, Symbol, add
 from attnlint.domain.shapes import Axis, Lead, Shape
 
+pytestmark = pytest.mark.fast
+
 NAMES = ("p", "q", "r", "s", "t")
 PRIMES = dict(zip(NAMES, (2, 3, 5, 7, 11), strict=True))
 

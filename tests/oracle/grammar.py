@@ -38,7 +38,7 @@ RESERVED = {
 }
 APPLIES = [one for one in REGISTRY if one.effect == "once"]
 DECOYS = [one for one in REGISTRY if one.effect == "none"]
-PARTIAL = [one for one in REGISTRY if one.effect == "some"]
+PARTIAL = sorted((one for one in REGISTRY if one.effect == "some"), key=lambda one: one.name != "one branch")  # the plainest first
 PAIRS = [one for one in REGISTRY if one.effect == "pair"]
 
 

@@ -18,6 +18,8 @@ from attnlint.fixes.trees import code, node_of
 from attnlint.syntax import nodes
 from attnlint.syntax.scope import ModuleScope, Unit
 
+pytestmark = pytest.mark.fast
+
 PLACES = [
     "y = X",
     "y = X + b",
