@@ -79,10 +79,10 @@ class SoftmaxAxis(Rule):
             origin = record.anchor or record.softmax
             if origin is None or record.renormalised or record.online or record.value is None:
                 continue
-            if not is_sure(one) or guessed(one) or two_way(one, site.siblings) or not is_data(record.value):
+            if not is_sure(one) or guessed(one) or not is_data(record.value):
                 continue
             found = placement(record)
-            if found is None or not found.apart:
+            if found is None or not found.apart or two_way(one, site.siblings):  # in this order: the last looks at every site of the file
                 continue
             over = roles(one, found.softmax) if found.softmax else f"axis {found.front}"
             yield Report(

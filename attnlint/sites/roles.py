@@ -45,14 +45,14 @@ def two_way(site: AttentionSite, siblings: Sequence[AttentionSite]) -> bool:
     if axis is None or product is None or product.origin is None:
         return False
     return any(
-        other.record.axis is not None
-        and other.record.axis.key != axis.key
-        and other.product is not None
+        other.product is not None
         and other.product.origin is not None
         and other.product.origin.node is product.origin.node
         and other.record.softmax is not None
         and site.record.softmax is not None
         and other.record.softmax.node is not site.record.softmax.node
+        and other.record.axis is not None
+        and other.record.axis.key != axis.key
         for other in siblings
     )
 
