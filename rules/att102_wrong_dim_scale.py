@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnlint import fixes
+from attnlint.evidence.signs import claim
 from attnlint.rule import Report, ScaleRule
 from attnlint.sites import derivation, naming, places
 from attnlint.sites.scales import FOLLOWED, fault, fits_another_head, head_count_under_root, literal_factor, numbers
@@ -81,7 +82,7 @@ class WrongDimScale(ScaleRule):
     def test(cls, site: AttentionSite) -> Verdict | None:
         """What is proved to differ from d_k^-1/2, and is nothing else that has a name."""
         if site.form == "named" and (heads := head_count_under_root(site)) is not None:
-            return fault(site, cls.name, evidence=(f"`{heads.name}` counts heads, by its name",))
+            return fault(site, cls.name, evidence=(claim(heads.name),))
         literal = literal_factor(site)
         if (found := numbers(site)) is not None:
             size, net = found

@@ -67,6 +67,7 @@ class SiteRecord:
     called_at: Origin | None = None  # the call of the attention function that holds the product
     called_from: str = ""
     names_in_scope: dict[str, Value] = field(default_factory=dict)
+    by_name: dict[int | str, str] = field(default_factory=dict)  # what the evaluation took by name, by node or by symbol
     equal: tuple[tuple[Monomial, Monomial], ...] = ()  # sizes that a test on the path compares: they are one there
 
     @property

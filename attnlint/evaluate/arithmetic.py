@@ -37,25 +37,19 @@ from attnlint.domain.values import (
     Weights,
 )
 from attnlint.evaluate import tensors
-from attnlint.evidence import polarity
+from attnlint.evidence import polarity, signs
 from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
     from attnlint.evaluate.state import Engine
 
-SCALAR_NAME = re.compile(
-    r"(^|_)(scale|scales|scaling|temperature|temper|temp|tau|beta|gamma|alpha|coeff|factor|norm_factor|divisor|multiplier|mult|d_k|dk|dim|head_dim|"
-    r"num_heads|heads|n_heads|eps|epsilon|sm_scale|softmax_scale|inv_norm|mscale|cap|softcap|d_model|size|width|depth)$"
-)
 # how a mask was made: kept through comparisons
 PRUNED = "of the weights"  # a mask made of the attention weights themselves
 BROKEN = "not finite"  # where a tensor is NaN or infinite: a repair, no mask
 RANDOM = frozenset({"rand", "rand_like", "bernoulli", "random", "uniform", "binomial"})
 MASK_NOTES = RANDOM | {"triangle", PRUNED, BROKEN}
-_ROTARY_NAME = re.compile(r"cos|sin$|sine|freq|rotary", re.I)
 _MASK_WORD = re.compile(r"mask|visible|allowed", re.I)
 _NUMBER_WORD = re.compile(r"prob|rate|ratio|size|len|num|count|value|ind?e?x|type|token|id$|frac|fill", re.I)
-MASK_NAME = re.compile(r"mask|keep|visible|valid|allowed|causal|tril|triu|pad", re.I)
 
 
 def binary(
@@ -264,7 +258,7 @@ def scalar_of(engine: Engine, value: Value) -> Scalar | None:
     """A tensor that acts as a plain factor on logits: a learned temperature, a 0-d tensor."""
     if isinstance(value, Tensor):
         leaf = value.content
-        if _ROTARY_NAME.search(value.name or ""):
+        if signs.ROTATION.search(value.name or ""):
             return None
         if isinstance(leaf, Leaf) and leaf.kind in ("parameter", "buffer", "embedding") and not _is_matrix(value):
             name = value.name or leaf.key
@@ -285,10 +279,14 @@ def _looks_scalar(engine: Engine, value: Argument) -> bool:
     if value.key in engine.dims:  # the size of an axis elsewhere
         return True
     if value.hint == "scalar" or value.kind == CONFIG:
-        return not MASK_NAME.search(value.name)
+        return not signs.MASK.search(value.name)
     if value.hint == "tensor":
         return False
-    return bool(SCALAR_NAME.search(value.name.rpartition(".")[2])) and not MASK_NAME.search(value.name)
+    tail = value.name.rpartition(".")[2]
+    if not signs.SCALAR.search(tail) or signs.MASK.search(value.name):
+        return False
+    engine.by_name[value.key] = signs.SCALAR.of(tail)
+    return True
 
 
 def scaled(
@@ -423,7 +421,7 @@ def is_mask(tensor: Tensor) -> bool:
     leaf = tensor.content
     if isinstance(leaf, Leaf) and leaf.kind in ("argument", "opaque", "buffer", "constant"):
         origin_name = leaf.key.rpartition(".")[2] if leaf.kind == "argument" else ""
-        return bool(MASK_NAME.search(tensor.name or "") or MASK_NAME.search(origin_name))
+        return bool(signs.MASK.search(tensor.name or "") or signs.MASK.search(origin_name))
     if isinstance(leaf, Sum):  # 1 - mask
         return len(leaf.terms) > 0 and all(is_mask(term) for term in leaf.terms if not _is_constant(term))
     return False
@@ -487,9 +485,7 @@ def total(
 
 
 __all__ = [
-    "MASK_NAME",
     "OPAQUE",
-    "SCALAR_NAME",
     "binary",
     "compare",
     "interest",

@@ -56,6 +56,7 @@ from attnlint.evaluate.state import (
     Exit,
     Frame,
 )
+from attnlint.evidence import signs
 from attnlint.syntax import nodes as cst
 from attnlint.syntax.scope import Import, ModuleScope, Statement, Unit
 from attnlint.syntax.words import applies, holds
@@ -562,9 +563,7 @@ class Calls(Expressions):
         elif re.search(rf"{word}\s*@|@\s*{word}|(matmul|bmm|einsum|dot)\([^()]*{word}|self\.\w+\(\s*{word}\s*[,)]", text):
             hint = "tensor"
         elif function.qualname.rpartition(".")[2] in FORWARD_METHODS:
-            from attnlint.evaluate.arithmetic import SCALAR_NAME
-
-            hint = "" if SCALAR_NAME.search(name) else "tensor"
+            hint = "" if signs.SCALAR.search(name) else "tensor"
         self.hints[key] = hint
         return hint or None
 

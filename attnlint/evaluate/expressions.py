@@ -56,7 +56,7 @@ from attnlint.evaluate.powers import called
 from attnlint.evaluate.state import Engine
 from attnlint.evaluate.tensors import identity_of
 from attnlint.evidence import polarity
-from attnlint.sites.naming import counts_heads
+from attnlint.evidence.signs import counts_heads
 from attnlint.syntax import nodes as cst
 
 EACH_PLACE = "each place"  # the name of an index that goes through all sizes of a shape

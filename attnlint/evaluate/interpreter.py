@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -54,22 +53,14 @@ from attnlint.evaluate.expressions import key_text
 from attnlint.evaluate.operations import Call, Op, bind, passthrough_argument
 from attnlint.evaluate.state import Frame
 from attnlint.evaluate.statements import Statements
+from attnlint.evidence import signs
+from attnlint.evidence.signs import counts_heads
 from attnlint.frameworks.effects import LAYOUT_IN_PLACE, WRITES
 from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel
-from attnlint.sites.naming import counts_heads
 from attnlint.syntax import nodes as cst
 
 _THIRD_IS_OUT = frozenset({"multiply", "divide", "true_divide", "add", "subtract", "matmul", "power", "maximum", "minimum"})
-_ROTARY = re.compile(r"rot|rope", re.I)
-_TENSOR_KEEPING = re.compile(
-    r"^_*(maybe_)?(contiguous|checkpoint_name|with_sharding_constraint|wsc|shard|constrain|logical_constraint|dropout|identity|to_device|cast|repeat_kv|expand_kv|repeat_interleave)",
-    re.I,
-)
-_ATTENTION = re.compile(r"attention|attn|flash|sdpa|mhs?a", re.I)
-_SOFTMAX = re.compile(r"^_?(stable_|masked_|safe_)?softmax$", re.I)
-_MASKING = re.compile(r"(add|apply|maybe|fill|with)_\w*mask|masked?_(fill|scores|logits|out|attn|attention)", re.I)
-_CACHE_UPDATE = ("update", "append", "update_cache", "concat_cache")
 
 
 class Interpreter(Statements):
@@ -401,26 +392,31 @@ class Interpreter(Statements):
             return Unknown(reason)
         if name.endswith("Parameter") and operands:
             return self._parameter(operands[0], node)  # a framework's own kind of parameter
-        if _ROTARY.search(name) or name in _CACHE_UPDATE:
+        if signs.ROTARY_CALL.search(name) or name in signs.CACHE_CALLS:
             # rotary embeddings and caches hand their tensors back, turned or lengthened
-            notes = {"handed back"} if name in _CACHE_UPDATE else set()
+            notes = {"handed back"} if name in signs.CACHE_CALLS else set()
             # a key may come from a cache
             held = [self.as_tensor(value) if isinstance(value, (Argument, Unknown)) else value for value in arguments]
-            given = [value for value in held if isinstance(value, Tensor)] if name not in _CACHE_UPDATE else operands
+            given = [value for value in held if isinstance(value, Tensor)] if name not in signs.CACHE_CALLS else operands
             turned = [
                 tensor.but(history=(*tensor.history, *tensors.one(self.origin(node))), notes=tensor.notes | notes) for tensor in given[:2]
             ]
-            named = [tensor for tensor in turned if not re.search(r"cos|sin|freq|pos", tensor.name or "")]
+            named = [tensor for tensor in turned if not signs.ANGLES.search(tensor.name or "")]
             if named:
-                if name in _CACHE_UPDATE or len(named) > 1:
-                    return Items(tuple(self._lengthened(tensor) if name in _CACHE_UPDATE else tensor for tensor in named))
+                told = signs.CACHE_CALLS.get(name)
+                self.by_name[id(node)] = signs.claimed(name, told) if told is not None else signs.ROTARY_CALL.of(name)
+                if name in signs.CACHE_CALLS or len(named) > 1:
+                    return Items(tuple(self._lengthened(tensor) if name in signs.CACHE_CALLS else tensor for tensor in named))
                 return named[0]
-        if _SOFTMAX.search(name):
+        if signs.SOFTMAX_CALL.search(name):
+            self.by_name[id(node)] = signs.SOFTMAX_CALL.of(name)
             return self._softmax_by_name(arguments, keywords, node)
         main = next((tensor for tensor in operands if arithmetic.interest(tensor.content) >= 2), None)
-        if _MASKING.search(name) and main is not None and isinstance(main.content, (Product, Sum)):
+        if signs.MASKING_CALL.search(name) and main is not None and isinstance(main.content, (Product, Sum)):
+            self.by_name[id(node)] = signs.MASKING_CALL.of(name)
             return tensors.then(self, main, node)  # masks change neither shape nor scale
-        if _TENSOR_KEEPING.search(name) and operands:
+        if signs.KEEPING_CALL.search(name) and operands:
+            self.by_name[id(node)] = signs.KEEPING_CALL.of(name)
             return tensors.then(self, operands[0], node)
         interface = self._interface(name, arguments, keywords, node)
         if interface is not None:
@@ -445,10 +441,10 @@ class Interpreter(Statements):
 
     def _interface(self, name: str, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode) -> Value | None:
         """A call of an attention function that is not in the tree, with its scale spelled out: a kernel by its signature."""
-        scale_name = next((key for key in (*_SCALE_KEYWORDS, *_SOFTMAX_SCALES) if key in keywords), None)
+        scale_name = next((key for key in (*signs.SCALE_ARGUMENTS, *signs.SOFTMAX_SCALE_ARGUMENTS) if key in keywords), None)
         if scale_name is None and (handed := self._handed_scale(arguments, node)) is not None:
             return handed
-        if scale_name is None or not (_ATTENTION.search(name or "") or scale_name in _SOFTMAX_SCALES):
+        if scale_name is None or not (signs.ATTENTION_CALL.search(name or "") or scale_name in signs.SOFTMAX_SCALE_ARGUMENTS):
             return None
         named = {
             key: keywords[other]
@@ -479,9 +475,10 @@ class Interpreter(Statements):
 
         None where it is not known whether they are.
         """
-        heads = next((value for key, value in keywords.items() if counts_heads(key)), None)
-        if heads is None:
+        counted = next((key for key in keywords if counts_heads(key)), None)
+        if counted is None:
             return named
+        heads = keywords[counted]
         fewer = next((value for key, value in keywords.items() if "kv" in key and "head" in key), heads)
         split: dict[str, Value] = {}
         for role, value in named.items():
@@ -490,6 +487,7 @@ class Interpreter(Statements):
                 split[role] = value
             elif ranks == {3}:
                 sizes = Items((heads if role == "query" else fewer, Scalar(Monomial.number(-1))))
+                self.by_name[id(node)] = signs.HEAD_COUNT.of(counted)
                 split[role] = self.call_operation("torch.unflatten", [value, Scalar(Monomial.number(-1)), sizes], {}, node)
             else:
                 return None
@@ -502,8 +500,8 @@ class Interpreter(Statements):
             return found
         for argument, value in zip(node.args, arguments, strict=False):
             match argument.value:
-                case cst.Name(value=name) if name in _OPERAND_NAMES and isinstance(value, (Tensor, Argument)):
-                    found.setdefault(_OPERAND_NAMES[name], value)
+                case cst.Name(value=name) if name in signs.OPERANDS and isinstance(value, (Tensor, Argument)):
+                    found.setdefault(signs.OPERANDS[name], value)
         return found
 
     def _handed_scale(self, arguments: Sequence[Value], node: cst.CSTNode) -> Value | None:
@@ -515,7 +513,9 @@ class Interpreter(Statements):
             return None
         for argument, value in zip(node.args, arguments, strict=False):
             match argument.value:
-                case cst.Name(value=name) if name in _SOFTMAX_SCALES and argument.keyword is None and not isinstance(value, NoneValue):
+                case cst.Name(value=name) if (
+                    name in signs.SOFTMAX_SCALE_ARGUMENTS and argument.keyword is None and not isinstance(value, NoneValue)
+                ):
                     return self._kernel_by_signature(self.code(node.func), {**named, "scale": value}, argument.value, node)
         return None
 
@@ -691,10 +691,11 @@ class Interpreter(Statements):
             owner=frame.owner,
             function=frame.function,
             framework=framework,
+            by_name=self.by_name,
         )
         site.names_in_scope = self._names_in_scope(frame)
         site.equal = tuple(self.equalities[text] for text, truth in sorted(path) if truth and text in self.equalities)
-        if index and frame.call_site is not None and _ATTENTION.search(frame.qualname.rpartition(".")[2]):
+        if index and frame.call_site is not None and signs.ATTENTION_CALL.search(frame.qualname.rpartition(".")[2]):
             site.called_at, site.called_from = frame.call_site, stack[index - 1].qualname
         self.records.append(site)
         return site
@@ -725,11 +726,6 @@ def _never(engine: Any, call: Call) -> Value:
 from fractions import Fraction  # noqa: E402
 
 _MINUS_HALF = Fraction(-1, 2)
-
-# keywords for the scale of an attention function, and what nothing but the factor before a softmax is called
-_SCALE_KEYWORDS = ("scaling", "scale", "attn_scale")
-_SOFTMAX_SCALES = ("softmax_scale", "sm_scale")
-_OPERAND_NAMES = {"q": "query", "query": "query", "k": "key", "key": "key", "v": "value", "value": "value"}
 
 # what kernels call their parameters
 _KERNEL_NAMES = {

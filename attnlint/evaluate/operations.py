@@ -49,7 +49,7 @@ from attnlint.domain.values import (
 from attnlint.evaluate import arithmetic, tensors
 from attnlint.evaluate.expressions import exponent_of, whole_number
 from attnlint.evaluate.powers import called
-from attnlint.evidence import polarity
+from attnlint.evidence import polarity, signs
 from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
@@ -1458,7 +1458,7 @@ def triangle(engine: Interpreter, call: Call) -> Value:
         engine,
         tensor,
         call.node,
-        name=name if arithmetic.MASK_NAME.search(name) else "triangle mask",
+        name=name if signs.MASK.search(name) else "triangle mask",
         notes=tensor.notes | {"triangle"} | points,
     )
 

@@ -144,6 +144,7 @@ class Engine:
         self.frames: list[Frame] = []
         self.records: list[SiteRecord] = []
         self.dependencies: set[str] = set()
+        self.by_name: dict[int | str, str] = {}  # what was taken by name: of calls by their node, of symbols by their key
         self.defaults: dict[str, Value] = {}  # symbol key -> default of the parameter
         self.steps = 0
         self.step_limit = self.call_limit = project.max_steps // MAX_ENTRIES

@@ -5,7 +5,6 @@ These are the few meanings that the many spellings of all frameworks come down t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from attnlint.domain.values import (
     Weights,
     scale_of,
 )
+from attnlint.evidence import signs
 from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:
@@ -88,20 +88,16 @@ def multiply(engine: Engine, a: Tensor, b: Tensor, node: cst.CSTNode | None) -> 
     return contract(engine, a, b, contraction, node)
 
 
-_GIVEN_TO_VALUES = re.compile(r"att|alpha|prob|soft", re.I)  # of the weights of attention
-_WEIGHT_NAME = re.compile(r"^(w|W)(_?[qkvoQKVO0-9]\w*|_\w+)?$|weight", re.ASCII)
-
-
 def _matrix(engine: Engine, tensor: Tensor) -> Tensor:
     """An argument that is called a weight has two axes."""
     content = tensor.content
-    if not isinstance(content, Leaf) or content.kind not in ("argument", "array") or not _WEIGHT_NAME.search(tensor.name or ""):
+    if not isinstance(content, Leaf) or content.kind not in ("argument", "array") or not signs.WEIGHT.search(tensor.name or ""):
         return tensor
     if tensor.shape.lead is None and len(tensor.shape.axes) != 2:
         return tensor
     from attnlint.evaluate.operations import ranked
 
-    notes = tensor.notes if _GIVEN_TO_VALUES.search(tensor.name or "") else tensor.notes | {"weight"}
+    notes = tensor.notes if signs.WEIGHTS_OF_ATTENTION.search(tensor.name or "") else tensor.notes | {"weight"}
     return tensor.but(shape=ranked(engine, tensor.shape, 2), notes=notes)
 
 

@@ -11,7 +11,7 @@ from attnlint.domain.values import ClassValue, Factor, Leaf, Sum, Tensor, condit
 from attnlint.evaluate.arithmetic import is_mask
 from attnlint.evaluate.powers import called
 from attnlint.evaluate.tensors import SQUASHED, is_weight, others_of
-from attnlint.sites.naming import counts_heads
+from attnlint.evidence.signs import counts_heads
 from attnlint.syntax import nodes as cst
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ and `true:onward`, prove nothing: who looks at itself and ahead reads backwards 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from attnlint.domain.values import Argument, Bool, Leaf, Scalar, Tensor, Value
+from attnlint.evidence.signs import LENGTH
 
 if TYPE_CHECKING:
     from attnlint.domain.axes import Shape
@@ -20,7 +20,6 @@ BEFORE, ONWARD = "true:before", "true:onward"
 LOOKS, HIDES = frozenset({PAST, KEPT}), frozenset({FUTURE, PADDING})
 NOTES = LOOKS | HIDES | {BEFORE, ONWARD}
 _OPPOSITE = {PAST: FUTURE, FUTURE: PAST, KEPT: PADDING, PADDING: KEPT, BEFORE: ONWARD, ONWARD: BEFORE}
-_LENGTH = re.compile(r"len|size|count|num|valid|end$|^n(_|$)", re.I)
 _MIRRORED = {"LessThan": "GreaterThan", "GreaterThan": "LessThan", "LessThanEqual": "GreaterThanEqual", "GreaterThanEqual": "LessThanEqual"}
 
 
@@ -87,7 +86,7 @@ def _of_length(operator: str, length: Value) -> frozenset[str]:
             names = [value.powers[0][0].name.rpartition(".")[2]]
         case _:
             names = []
-    if not any(_LENGTH.search(name) for name in names):
+    if not any(LENGTH.search(name) for name in names):
         return frozenset()
     return frozenset({KEPT} if operator == "LessThan" else {PADDING} if operator == "GreaterThanEqual" else ())
 

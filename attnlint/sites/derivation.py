@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 from attnlint.domain.algebra import Monomial, power_of
 from attnlint.domain.values import Origin, Scalar, Tensor
 from attnlint.evaluate.powers import HALF, split
+from attnlint.evidence import signs
 from attnlint.model import Step
 from attnlint.sites.naming import contraction_words, renamed, root, rooted, text
 from attnlint.sites.operands import operand_of
@@ -16,8 +16,6 @@ from attnlint.sites.sites import AttentionSite, PlacedFactor
 from attnlint.syntax import nodes as cst
 
 MAX_TEXT = 96
-# an attribute that holds a scale says nothing of which size it is the root
-_NAMED = re.compile(r"scal|norm|temp|factor|divisor|coef", re.I)
 
 
 def name_of(tensor: Tensor | None) -> str | None:
@@ -180,7 +178,7 @@ def quantity(site: AttentionSite, placed: PlacedFactor) -> str:
         power = -power if factor.division else power
         name = short(place.unit.code(base)).removeprefix("self.")
         simple = isinstance(base, (cst.Name, cst.Attribute, cst.Subscript)) or (isinstance(base, cst.Call) and len(name) < 24)
-        if simple and _NAMED.search(name) is None and abs(power) in (1, HALF):
+        if simple and signs.SCALE_NAME.search(name) is None and abs(power) in (1, HALF):
             shown = f"√{name}" if abs(power) == HALF else name
             return f"divided by {shown}" if power < 0 else f"multiplied by {shown}"
     value = renamed(site, factor.value)

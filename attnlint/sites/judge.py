@@ -114,8 +114,21 @@ def _measured(record: SiteRecord, carrier: Tensor, product: Product) -> Attentio
         factors=tuple(kept),
         path=path_text(record),
         carrier=carrier,
+        evidence=_taken_by_name(record, (query, key, carrier), product, net),
         via=record.calls[-1] if record.calls and not record.standalone else None,
     )
+
+
+def _taken_by_name(record: SiteRecord, tensors: Sequence[Tensor], product: Product, net: Monomial) -> tuple[str, ...]:
+    """What the evaluation took by name on the way of query, key and logits to the softmax, and of what the scale is made of."""
+    told = record.by_name
+    if not told:
+        return ()
+    origins = [origin for tensor in tensors for part in (tensor, operand_of(tensor).main) for origin in part.history]
+    origins += [origin for origin in (product.origin, record.softmax) if origin is not None]
+    keys: list[int | str] = [id(origin.node) for origin in origins]
+    keys += [symbol.key for symbol in (*net.symbols, *product.size.symbols)]
+    return tuple(dict.fromkeys(told[key] for key in keys if key in told))
 
 
 def _verdict(site: AttentionSite, faults: Sequence[Test]) -> Verdict:

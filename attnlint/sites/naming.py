@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER, Monomial, Symbol
 from attnlint.domain.values import Argument, Scalar, Value
+from attnlint.evidence import signs
+from attnlint.evidence.signs import last
 from attnlint.sites.sites import AttentionSite
-
-# what the size of a head is called in the field
-_SIZE = re.compile(
-    r"head_?(dim|size|width|channels|features)|(dim|size|d)_?(per_)?head|(^|_)d_?(k|q|qk|h|kv|head)$|(^|_)(qk|key|query|inner|hidden)_?(dim|size|width|channels)",
-    re.I,
-)
-_ORDINARY = re.compile(r"dim|size|width|channel|inner|depth|features|^d$|^d_", re.I)
-_NOT_A_SIZE = re.compile(r"scal|norm|temp|factor|batch|len", re.I)
-
-
-# what the number of heads is called
-_HEADS = re.compile(
-    r"^(n|num|number_of|n_attn|num_attn|n_attention|num_attention)?_?heads?$|^nheads?$|^num_attention_heads$|^n_?head$", re.I
-)
-# what can only be the size of one head
-_HEAD_SIZE = re.compile(
-    r"^(q|k|qk|query|key|attn|attention)?_?head_?(dim|size|width)$|^(dim|size|d)_?(per_)?head$|^d_?(k|qk|head)$|^(key|qk)_(dim|depth)_per_head$",
-    re.I,
-)
-_PART_OF_HEAD = re.compile(r"_head_?dim$")
-
-
-def counts_heads(name: str) -> bool:
-    """Whether a name can only be one for the number of heads."""
-    return _HEADS.search(_last(name)) is not None
-
-
-def names_head_size(name: str) -> bool:
-    """Whether a name can only be one for the size of a head."""
-    return _HEAD_SIZE.search(_last(name)) is not None
-
-
-def names_part_of_head(name: str) -> bool:
-    """Whether a name is one for the size of a head or of a part of one, such as `qk_rope_head_dim`."""
-    return names_head_size(name) or _PART_OF_HEAD.search(_last(name)) is not None
 
 
 def monomial_of(value: Value) -> Monomial | None:
@@ -56,13 +22,20 @@ def monomial_of(value: Value) -> Monomial | None:
 
 def size_like(text: str) -> bool:
     """Whether a name is one for a size."""
-    return bool(_SIZE.search(_last(text)) or _ORDINARY.search(_last(text))) and not _NOT_A_SIZE.search(_last(text))
+    return bool(signs.SIZE.search(last(text)) or signs.ORDINARY_SIZE.search(last(text))) and not signs.NO_SIZE.search(last(text))
 
 
 def rank(text: str) -> tuple[object, ...]:
     """The order in which names for one number are preferred."""
-    last = _last(text)
-    return (bool(_NOT_A_SIZE.search(last)), not _SIZE.search(last), not _ORDINARY.search(last), "." not in text, len(text), text)
+    tail = last(text)
+    return (
+        bool(signs.NO_SIZE.search(tail)),
+        not signs.SIZE.search(tail),
+        not signs.ORDINARY_SIZE.search(tail),
+        "." not in text,
+        len(text),
+        text,
+    )
 
 
 def _sizes(site: AttentionSite, wanted: Monomial) -> list[str]:
@@ -70,13 +43,9 @@ def _sizes(site: AttentionSite, wanted: Monomial) -> list[str]:
     found = []
     for text, value in site.record.names_in_scope.items():
         held = monomial_of(value)
-        if held is not None and site.facts.equal(held, wanted) and not _NOT_A_SIZE.search(_last(text)):
+        if held is not None and site.facts.equal(held, wanted) and not signs.NO_SIZE.search(last(text)):
             found.append(text)
     return sorted(found, key=rank)
-
-
-def _last(text: str) -> str:
-    return text.rpartition(".")[2]
 
 
 def contraction_name(site: AttentionSite) -> str | None:
@@ -84,10 +53,10 @@ def contraction_name(site: AttentionSite) -> str | None:
     if site.contraction is None:
         return None
     plain = site.contraction
-    names = [_last(text) for text in _sizes(site, plain) if size_like(text)]
+    names = [last(text) for text in _sizes(site, plain) if size_like(text)]
     if plain.is_number:
         return None
-    if names and _SIZE.search(names[0]):
+    if names and signs.SIZE.search(names[0]):
         return names[0]
     for value in (plain, site.facts.normalise(plain)):
         if _is_plain(value):

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Product, Tensor
 from attnlint.evaluate.tensors import products_of
+from attnlint.evidence import signs
 from attnlint.sites.operands import kind_of
 from attnlint.sites.sites import AttentionSite
-
-QUERY_NAME = re.compile(r"(^|_)(q|qs|qh|wq|xq|query|queries|quer\w*|theta|q\w{0,3}|\w*_q|\w*query\w*)$", re.I)
-KEY_NAME = re.compile(r"(^|_)(k|ks|kh|wk|xk|key|keys|phi|k\w{0,3}|\w*_k|\w*key\w*)$", re.I)
-VALUE_NAME = re.compile(r"^(v|vs|vh|values?|v_\w|\w+_values?)$", re.I)
-ATTENTION_NAME = re.compile(r"att(n|ention|end)|(^|_)mha", re.I)
 
 FEW = 4  # coordinates, segments, or the three of query, key and value: fewer entries than any head has features
 _WEIGHTS = ("parameter", "buffer", "embedding")
@@ -47,16 +41,16 @@ def _is_attention(record: SiteRecord, product: Product) -> bool:
 def _of_keys_and_values(record: SiteRecord, product: Product) -> bool:
     """Efficient attention: keys and values are multiplied first, and the query, a softmax of its own, picks from what that gives."""
     left, right = product.left.name or "", product.right.name or ""
-    summed_up = (KEY_NAME.search(left) and VALUE_NAME.search(right)) or (VALUE_NAME.search(left) and KEY_NAME.search(right))
-    return bool(summed_up) and (record.value is None or QUERY_NAME.search(record.value.name or "") is not None)
+    summed_up = (signs.KEY.search(left) and signs.VALUE.search(right)) or (signs.VALUE.search(left) and signs.KEY.search(right))
+    return bool(summed_up) and (record.value is None or signs.QUERY.search(record.value.name or "") is not None)
 
 
 def names_say_attention(record: SiteRecord, product: Product) -> bool:
     """Whether operands are called query and key, or the code around is called attention."""
     left, right = product.left.name or "", product.right.name or ""
-    if (QUERY_NAME.search(left) and KEY_NAME.search(right)) or (KEY_NAME.search(left) and QUERY_NAME.search(right)):
+    if (signs.QUERY.search(left) and signs.KEY.search(right)) or (signs.KEY.search(left) and signs.QUERY.search(right)):
         return True
-    return bool(ATTENTION_NAME.search(record.qualname))
+    return bool(signs.ATTENTION.search(record.qualname))
 
 
 def sides(record: SiteRecord, product: Product) -> tuple[Tensor, Tensor]:
@@ -67,7 +61,7 @@ def sides(record: SiteRecord, product: Product) -> tuple[Tensor, Tensor]:
         in_right = any(axis.key == key for axis in product.right.shape.axes)
         if in_left != in_right:
             return (product.right, product.left) if in_left else (product.left, product.right)
-    if KEY_NAME.search(product.left.name or "") and QUERY_NAME.search(product.right.name or ""):
+    if signs.KEY.search(product.left.name or "") and signs.QUERY.search(product.right.name or ""):
         return product.right, product.left
     return product.left, product.right
 
@@ -84,7 +78,7 @@ def untraced(record: SiteRecord) -> AttentionSite | None:
     bare = leaf is not None and record.hand_written and not record.stable and leaf.kind == "projection"
     if leaf is not None and leaf.kind in ("projection", "array") and leaf.layer is not None and not bare:
         return None
-    if not ATTENTION_NAME.search(record.qualname) and reason is None and not bare:
+    if not signs.ATTENTION.search(record.qualname) and reason is None and not bare:
         return None
     return AttentionSite(
         record, None, None, None, None, None, None, None, (), reason=reason or "the logits are no product that is followed"

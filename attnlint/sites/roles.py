@@ -11,14 +11,13 @@ from attnlint.domain.axes import Axis, Block, Shape
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Leaf, Origin, Scalar, Sum, Tensor, Weights
 from attnlint.evaluate.tensors import ASSUMED, SECOND, WEIGHTS_PRODUCT, products_of
+from attnlint.evidence import signs
 from attnlint.sites.recognise import names_say_attention
 from attnlint.sites.sites import AttentionSite
 from attnlint.syntax import nodes as cst
 
 _CUT = re.compile(r"^(?P<parent>.*)\|[^|]*\|\d+(?P<mark>′*)$", re.DOTALL)
-_HEADS = re.compile(r"head|^n?_?h$|^self\.h$", re.I)
 _READABLE = re.compile(r"[\w.\-/^·() ]+(\.shape\[-?\d+\])?[\w.\-/^· ]*")
-_ROUTER = re.compile(r"moe|expert|gating|rout|dispatch", re.I)
 _LEADING = 8  # axes counted from the front of an unknown rank
 
 
@@ -26,7 +25,7 @@ def is_sure(site: AttentionSite) -> bool:
     """Whether a site is attention beyond doubt: its scale is judged, or the code speaks of attention and not of experts."""
     if site.product is None:
         return False
-    return site.verdict != "unknown" or (names_say_attention(site.record, site.product) and not _ROUTER.search(site.record.qualname))
+    return site.verdict != "unknown" or (names_say_attention(site.record, site.product) and not signs.ROUTER.search(site.record.qualname))
 
 
 def guessed(site: AttentionSite) -> bool:
@@ -179,7 +178,7 @@ def role(site: AttentionSite, place: int) -> str:
         ]
         if len(owners) == 1 and holders and owners[0] not in holders:
             return f"the queries `{named}`"
-    if _HEADS.search(named):
+    if signs.HEADS_IN_WORDS.search(named):
         return f"the heads `{named}`"
     if record.logits.shape.lead is None and place == -len(record.logits.shape.axes):
         return f"the batch `{named}`"

@@ -8,7 +8,7 @@ from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Factor, Leaf, Scalar
 from attnlint.evaluate.powers import misread
 from attnlint.evidence import intent
-from attnlint.sites.naming import counts_heads, names_head_size, names_part_of_head
+from attnlint.evidence.signs import claim, counts_heads, names_head_size, names_part_of_head
 from attnlint.sites.operands import kind_of
 from attnlint.sites.sites import HALF, AttentionSite, Form, PlacedFactor, Verdict
 from attnlint.syntax import nodes as cst
@@ -128,12 +128,9 @@ def fault_by_head_size(site: AttentionSite, kind: str) -> Verdict | None:
     if found is None or found[0] != kind:
         return None
     size = found[1]
-    told = tuple(f"`{one.name}` {_meaning(one)}, by its name" for one in size.symbols)
+    named = (*size.symbols, *(part for symbol in size.symbols for term in symbol.terms for part in term.symbols))
+    told = tuple(claim(one.name) for one in named if counts_heads(one.name) or names_part_of_head(one.name))
     return fault(site, kind, factor_with(site, set(size.symbols)), contraction=size, evidence=told)
-
-
-def _meaning(symbol: Symbol) -> str:
-    return "counts heads" if counts_heads(symbol.name) else "is the size of a head"
 
 
 # --- factors

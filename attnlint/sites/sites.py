@@ -127,7 +127,7 @@ class AttentionSite:
             culprit=verdict.culprit,
             other=verdict.other,
             term=verdict.term,
-            evidence=verdict.evidence,
+            evidence=tuple(dict.fromkeys((*self.evidence, *verdict.evidence))),
         )
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Every caller of a shared attention function is judged: a right one hides no wrong one, whatever the caller is called."""
+"""Every caller of a shared attention function is judged, whatever it is called; and what a verdict takes by name is said."""
 
 from __future__ import annotations
 
@@ -175,3 +175,44 @@ class Attention(nn.Module):
     assert [step.text for step in site.derivation if step.label == "by name"] == list(site.evidence)
     (by_shape,) = lint_text(HELPER.replace("math.sqrt(d)", "q.shape[-1]"), "model.py", Project([])).sites
     assert (by_shape.verdict, by_shape.evidence) == ("faulty", ())
+
+
+CALLED = """import torch
+from elsewhere import {name}
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.head_dim = heads, width // heads
+        self.qkv = nn.Linear(width, 3 * width)
+
+    def forward(self, x, angles):
+        b, t, c = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+        {line}
+        return torch.softmax(logits, dim=-1) @ v
+"""
+CALLS = {
+    "apply_rotary": ("q, k = apply_rotary(q, k); logits = q @ k.mT / c**0.5", "turns pairs of features and keeps sizes and lengths"),
+    "with_sharding_constraint": (
+        "logits = with_sharding_constraint(q, angles) @ k.mT / c**0.5",
+        "hands on the tensor that it is given",
+    ),
+    "add_mask": ("logits = add_mask(q @ k.mT, angles) / c**0.5", "masks logits and leaves their scale"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_a_call_outside_the_tree_does_is_taken_by_its_name(name):
+    line, claim = CALLS[name]
+    (site,) = lint_text(CALLED.format(name=name, line=line), "model.py", Project([])).sites
+    assert (site.verdict, site.evidence) == ("faulty", (f"`{name}` {claim}, by its name",))
+
+
+def test_a_function_of_the_tree_is_read_and_not_taken_by_its_name():
+    text = CALLED.format(name="math", line="q, k = turn_rotary(q, k); logits = q @ k.mT / c**0.5")
+    text += "\n\ndef turn_rotary(q, k):\n    return q, k\n"
+    (site,) = lint_text(text, "model.py", Project([])).sites
+    assert (site.verdict, site.evidence) == ("faulty", ())

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 
 from attnlint.domain.algebra import AXIS, CONFIG, OPAQUE, PARAMETER
 from attnlint.domain.axes import OPEN_CUT, vague
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Concat, Elementwise, condition_text
-from attnlint.sites.naming import counts_heads
+from attnlint.evidence.signs import UNDER_MAIN, counts_heads
 from attnlint.sites.operands import kind_of
 from attnlint.sites.recognise import FEW
 from attnlint.sites.scales import conclusive, is_pure, lost_reasons, misread_factor, opaque_symbols, scaled_after, summed_sizes
 from attnlint.sites.sites import AttentionSite, Because, Verdict, unknown
 
 _CAPS = ("tanh", "clamp", "clip")
-_MAIN = re.compile(r"""__name__\s*==\s*["']__main__["']""")
 
 
 def no_number(site: AttentionSite) -> Verdict | None:
@@ -118,7 +116,7 @@ def tried_by_main(site: AttentionSite) -> Verdict | None:
 
 def _is_tried_by_main(record: SiteRecord) -> bool:
     """Whether a function is called under `if __name__ == "__main__"`: a trial of what others import."""
-    return bool(record.call_sites) and any(truth and _MAIN.search(condition_text(text)) for text, truth in record.path)
+    return bool(record.call_sites) and any(truth and UNDER_MAIN.search(condition_text(text)) for text, truth in record.path)
 
 
 def lost_operand(site: AttentionSite) -> Verdict | None:

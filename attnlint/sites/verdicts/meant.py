@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from attnlint.domain.algebra import AXIS, CONFIG, LEARNED, OPAQUE, Monomial, power_of
 from attnlint.domain.values import Leaf
 from attnlint.evidence import intent
+from attnlint.evidence.signs import UNIT_VARIANCE
 from attnlint.sites.operands import kind_of
 from attnlint.sites.scales import (
     FOLLOWED,
@@ -26,8 +26,6 @@ from attnlint.sites.scales import (
 )
 from attnlint.sites.sites import HALF, AttentionSite, Because, Test, Verdict, intended, unknown
 
-# norms that leave each feature with variance 1, where an L2 norm leaves 1 / d
-UNIT_VARIANCE = re.compile(r"layer_?norm|rms|root mean square|standardize", re.I)
 _SPLIT = 4  # axes of a query whose heads are split; what is handed in without them had no keys to be multiplied with before
 
 
