@@ -12,6 +12,7 @@ from typing import Any
 from attnlint.confirm import targets, verdict
 from attnlint.confirm.isolate import ChildFailed, Limits, run_child
 from attnlint.model import Edit, Finding
+from attnlint.packages import NOT_CONFIRMED
 
 FIGURES = ("scale", "expected", "ratio", "max_weight", "saturated", "entropy", "jacobian", "reference_error")
 
@@ -165,7 +166,7 @@ def library(tree: ast.Module) -> str | None:
             imported.add(node.module.split(".")[0])
     if imported & {"torch", "flash_attn", "xformers", "lightning", "pytorch_lightning", "timm", "transformers", "diffusers"}:
         return "torch"
-    if imported & {"jax", "flax", "tensorflow", "keras", "mlx", "paddle", "haiku"}:
+    if imported & NOT_CONFIRMED:
         return None
     return "numpy" if "numpy" in imported else "torch"
 

@@ -163,10 +163,8 @@ class Calls(Expressions):
                 self.dependencies.add(resolved[0])
                 if (value := self.global_value(module, name)) is not None:
                     return value
-            elif resolved is None and star.module.split(".")[0] in ("torch", "numpy", "math", "tensorflow", "jax", "einops", "keras"):
-                dotted = f"{star.module}.{name}"
-                if self.knows_external(dotted):
-                    return External(dotted)
+            elif resolved is None and self.knows_external(dotted := f"{star.module}.{name}"):
+                return External(dotted)
         return None
 
     def knows_external(self, dotted: str) -> bool:

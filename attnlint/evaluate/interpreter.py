@@ -81,7 +81,9 @@ class Interpreter(Statements):
         return row is not None and row[0].kind != "parameter"
 
     def is_tensor_method(self, name: str) -> bool:
-        return name in REGISTRY.methods or name in REGISTRY.properties
+        if name in REGISTRY.methods or name in REGISTRY.properties:
+            return True
+        return bool(self.frames) and REGISTRY.kernel_method(name, self.frameworks()) is not None
 
     def is_tensor_property(self, name: str) -> bool:
         return name in REGISTRY.properties
@@ -220,6 +222,9 @@ class Interpreter(Statements):
             row = REGISTRY.method(name, self.frameworks())
             if row is not None:
                 return self._operate(name, row, [receiver, *arguments], keywords, node, receiver_node)
+            if (fused := REGISTRY.kernel_method(name, self.frameworks())) is not None:
+                kernel, framework = REGISTRY.kernels[fused]
+                return self._fused(fused, kernel, framework, [receiver, *arguments], keywords, node, receiver_node)
             return self.opaque_tensor(f"the method `{name}` of a tensor is not followed", node=node)
         if isinstance(receiver, Instance) and name.startswith("super:"):
             receiver.attributes[BASE_LAYER] = self.call_external(External(name.removeprefix("super:")), arguments, keywords, node)
@@ -534,13 +539,20 @@ class Interpreter(Statements):
     # --- fused kernels
 
     def _fused(
-        self, name: str, kernel: Kernel, framework: str, arguments: Sequence[Value], keywords: dict[str, Value], node: cst.CSTNode
+        self,
+        name: str,
+        kernel: Kernel,
+        framework: str,
+        arguments: Sequence[Value],
+        keywords: dict[str, Value],
+        node: cst.CSTNode,
+        receiver_node: cst.CSTNode | None = None,
     ) -> Value:
         if not kernel.judged:
             return self.opaque_tensor("the output of an attention layer", node=node)
         keywords = {kernel.aliases.get(key, _KERNEL_NAMES.get(key, key)): value for key, value in keywords.items()}
         row = Op(_never, tuple(kernel.parameters.split()))
-        values, nodes = bind(row, arguments, keywords, node, None)
+        values, nodes = bind(row, arguments, keywords, node, receiver_node)
         if isinstance(node, cst.Call):
             for argument in node.args:
                 if argument.keyword is not None:

@@ -7,28 +7,12 @@ from importlib import import_module
 
 from attnlint.evaluate.operations import Op
 from attnlint.frameworks.table import Kernel, LayerRow, Table
-
-_MODULES = (
-    "python",
-    "torch",
-    "numpy",
-    "einops",
-    "jax",
-    "flax",
-    "haiku",
-    "equinox",
-    "tensorflow",
-    "keras",
-    "mlx",
-    "paddle",
-    "natten",
-    "timm",
-)
+from attnlint.packages import ARRAYS, TABLES
 
 
 def _tables() -> list[Table]:
     found = []
-    for name in _MODULES:
+    for name in TABLES:
         try:
             found.append(import_module(f"attnlint.frameworks.{name}").TABLE)
         except ModuleNotFoundError as error:
@@ -48,6 +32,7 @@ class Registry:
         self.functions: dict[str, tuple[Op, str]] = {}
         self.layers: dict[str, tuple[LayerRow, str]] = {}
         self.kernels: dict[str, tuple[Kernel, str]] = {}
+        self.kernel_methods: dict[tuple[str, str], str] = {}  # framework and method -> the kernel
         self.methods: dict[str, Op] = {}
         self.own_methods: dict[str, dict[str, Op]] = {table.name: table.methods for table in tables if table.methods}
         self.packages: dict[str, str] = {}
@@ -64,6 +49,8 @@ class Registry:
                     self.layers.setdefault(f"{prefix}.{name}", (layer_row, table.name))
             for name, kernel in table.kernels.items():
                 self.kernels.setdefault(name, (kernel, table.name))
+                if kernel.method is not None:
+                    self.kernel_methods[table.name, kernel.method] = name
             for name, row in table.methods.items():
                 self.methods.setdefault(name, row)
             for name, row in table.properties.items():
@@ -92,6 +79,10 @@ class Registry:
                 return row
         return self.methods.get(name)
 
+    def kernel_method(self, name: str, frameworks: tuple[str, ...]) -> str | None:
+        """The kernel that is a method of its query in a module that uses these frameworks."""
+        return next((found for one in frameworks if (found := self.kernel_methods.get((one, name))) is not None), None)
+
     def canonical(self, dotted: str) -> str:
         """The name that the tables have for what a dotted name stands for."""
         for prefix, target in self.renames.items():
@@ -103,6 +94,6 @@ class Registry:
 
 
 # a framework that a package's own module hands on: `from ..compat import keras`
-_HANDED_ON = re.compile(r"\.(?P<name>(?:keras|torch|tensorflow|numpy|jax)\..+)$")
+_HANDED_ON = re.compile(rf"\.(?P<name>(?:{'|'.join(sorted(ARRAYS))})\..+)$")
 
 REGISTRY = Registry(_tables())

@@ -28,7 +28,7 @@ def layer(kind: str, parameters: str = "", aliases: str = "", **settings: Any) -
 class Kernel:
     """A fused attention. It scales by d^-1/2 of the last axis of its query unless `scale` is given.
 
-    `layout` says where the heads stand; `unscaled` marks a kernel whose default scale is 1.
+    `unscaled` marks a kernel whose default scale is 1, `method` is the name under which it is a method of its query.
     """
 
     parameters: str
@@ -36,6 +36,7 @@ class Kernel:
     judged: bool = True
     unscaled: bool = False
     aliases: dict[str, str] = field(default_factory=dict)
+    method: str | None = None
 
 
 @dataclass(frozen=True)

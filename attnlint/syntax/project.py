@@ -11,12 +11,10 @@ import tokenize
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 
+from attnlint.packages import FRAMEWORKS
 from attnlint.syntax.index import Index
 from attnlint.syntax.scope import Import, ModuleScope
 
-FRAMEWORKS = frozenset(
-    ("torch", "numpy", "math", "einops", "jax", "flax", "haiku", "equinox", "tensorflow", "keras", "mlx", "paddle", "functools", "typing")
-)
 _STAR = re.compile(rb"import[ \t\\\r\n]*\*")
 _KEPT_MODULES = 3000  # parsed layouts held at once; bounds the memory of a run over a large tree
 
