@@ -7,8 +7,8 @@ from attnlint.domain.axes import product as multiplied
 from attnlint.domain.record import SiteRecord
 from attnlint.domain.values import Factor, Leaf, Scalar
 from attnlint.evaluate.powers import misread
-from attnlint.evidence import intent
 from attnlint.evidence.signs import claim, counts_heads, names_head_size, names_part_of_head
+from attnlint.sites import intent
 from attnlint.sites.operands import kind_of
 from attnlint.sites.sites import HALF, AttentionSite, Form, PlacedFactor, Verdict
 from attnlint.syntax import nodes as cst

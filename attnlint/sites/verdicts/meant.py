@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from attnlint.domain.algebra import AXIS, CONFIG, LEARNED, OPAQUE, Monomial, power_of
 from attnlint.domain.values import Leaf
-from attnlint.evidence import intent
 from attnlint.evidence.signs import UNIT_VARIANCE
+from attnlint.sites import intent
 from attnlint.sites.operands import kind_of
 from attnlint.sites.scales import (
     FOLLOWED,
