@@ -55,7 +55,7 @@ from attnlint.evaluate.state import Frame
 from attnlint.evaluate.statements import Statements
 from attnlint.evidence import signs
 from attnlint.evidence.signs import counts_heads
-from attnlint.frameworks.effects import LAYOUT_IN_PLACE, WRITES
+from attnlint.frameworks.effects import LAYOUT_IN_PLACE, SHARES, WRITES
 from attnlint.frameworks.registry import REGISTRY
 from attnlint.frameworks.table import Kernel
 from attnlint.syntax import nodes as cst
@@ -123,7 +123,7 @@ class Interpreter(Statements):
         def run(*chosen: Value) -> Value:
             given = dict(zip(names, chosen, strict=True))
             result = row.meaning(self, Call(name, given, nodes, node, row.settings, self))
-            return self._placed(name, given, result, out, node)
+            return self._placed(name, given, result, given.get("out", out), node)
 
         return self.distribute([values[key] for key in names], run)
 
@@ -149,6 +149,8 @@ class Interpreter(Statements):
             return sharing.new(result)
         if isinstance(target, Tensor):
             return sharing.changed(self, target, result)
+        if isinstance(result, Argument) and result.hint == "tensor" and name not in SHARES:
+            return sharing.new(self.as_tensor(result) or result)  # a copy of what is handed in
         cut = f"{name} {self.printed(node.args[-1].value)}" if isinstance(node, cst.Call) and node.args else name
         return sharing.sharing(name, first, result, cut)
 

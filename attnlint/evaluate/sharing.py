@@ -17,6 +17,7 @@ from attnlint.domain.values import (
     Choice,
     Effects,
     Items,
+    Leaf,
     Mapping,
     Sequence,
     Tensor,
@@ -105,6 +106,13 @@ def _placed(shares: Shares, source: Held, result: Value, cut: str) -> Value:
 def piece(source: Held, *parts: Part) -> Held:
     """A piece of what is held."""
     return Held(source.storage, (*source.region, *parts), source.seen)
+
+
+def copied(a: Value, b: Value) -> bool:
+    """Whether one value is held somewhere and the other one is a copy of it: alike, and yet what is done to one is not done to both."""
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor)) or (a.held is None) == (b.held is None):
+        return False
+    return a.content is b.content or (isinstance(a.content, Leaf) and isinstance(b.content, Leaf) and a.content.key == b.content.key)
 
 
 def either(a: Value, b: Value, merged: Value) -> Value:

@@ -516,7 +516,11 @@ def scale_key(value: Value) -> object:
             return Product, scale_of((*value.factors, *content.left.factors, *content.right.factors))
         inner = tuple(map(scale_key, content.terms)) if isinstance(content, Sum) else ()
         return type(content), scale_of(value.factors), inner
-    return value.value if isinstance(value, (Scalar, Bool)) else type(value)
+    if isinstance(value, (Scalar, Bool, Text)):
+        return value.value
+    if isinstance(value, Items):
+        return Items, tuple(map(scale_key, value.items))
+    return value.items if isinstance(value, Effects) else type(value)
 
 
 def _grouped(options: list[tuple[Path, Value]]) -> list[tuple[Path, Value]]:
@@ -524,7 +528,7 @@ def _grouped(options: list[tuple[Path, Value]]) -> list[tuple[Path, Value]]:
     groups: list[tuple[Value, list[tuple[Path, Value]]]] = []
     for path, value in options:
         for index, (held, members) in enumerate(groups):
-            merged = merge(held, value)
+            merged = None if sharing.copied(held, value) else merge(held, value)
             if merged is not None:
                 groups[index] = (sharing.either(held, value, merged), [*members, (path, value)])
                 break

@@ -32,7 +32,7 @@ SHARES: dict[str, Shares] = {
     **_rows(
         Shares.PERHAPS,
         "reshape reshape_as flatten ravel contiguous to type type_as float half double bfloat16 cuda cpu xpu numpy rearrange astype "
-        "ascontiguousarray checkpoint identity maybe_contiguous unwrap real",
+        "ascontiguousarray identity dropout maybe_contiguous unwrap real",
     ),
     **_rows(Shares.PARTS, "chunk split tensor_split unbind array_split hsplit vsplit dsplit unstack unpack unsafe_chunk unsafe_split"),
     **_rows(

@@ -451,7 +451,8 @@ def _of_place(group: list[AttentionSite]) -> list[AttentionSite]:
     proved = any(site.verdict != "unknown" for sites in callers.values() for site in sites)
     by_itself = [site for site in alone if site.verdict != "unknown" and not (proved and left_to_callers(site))]
     if not proved:
-        return _distinct(by_itself) or _distinct([site for sites in callers.values() for site in sites])
+        told = [site for site in group if _is_told(site)]
+        return _distinct([*by_itself, *told]) if by_itself else _distinct([site for sites in callers.values() for site in sites])
     kept: list[AttentionSite] = [site for site in by_itself if _by_default(site)] + [site for site in alone if _is_told(site)]
     for sites in callers.values():
         settled = _distinct([_as_alone(site, by_itself) for site in sites if site.verdict != "unknown" or _is_told(site)])
