@@ -10,6 +10,7 @@ from attnlint.model import Edit, Finding, LintResult
 from attnlint.text.source import FixRefused, TextMap
 
 RIGHT = ("correct", "intended")
+OPEN = ("unknown",)
 Again = Callable[[Mapping[str, str]], LintResult | None]  # new texts by file name -> what is said of them; None where they do not parse
 
 
@@ -61,7 +62,7 @@ def _overlap(edit: Edit, other: Edit) -> bool:
 
 
 def _hold(group: Sequence[Finding], before: LintResult, texts: Callable[[str], str | None], again: Again) -> bool:
-    """Whether each finding of a group is gone after all their fixes, and every site that was right still is."""
+    """Whether all findings of a group are gone after their fixes, what was right still is, and nothing is left that cannot be judged."""
     changed: dict[str, str] = {}
     for name in {finding.filename for finding in group}:
         text = texts(name)
@@ -79,13 +80,16 @@ def _hold(group: Sequence[Finding], before: LintResult, texts: Callable[[str], s
     was, now = _codes(before.findings), _codes(after.findings)
     if any(now[key] > was[key] - count for key, count in fixed.items()):
         return False
-    kept, left = _right_sites(before), _right_sites(after)
-    return all(left[key] >= count for key, count in kept.items())
+    kept, left = _sites(before, RIGHT), _sites(after, RIGHT)
+    if any(left[key] < count for key, count in kept.items()):
+        return False
+    open_before, open_after = _sites(before, OPEN), _sites(after, OPEN)
+    return all(count <= open_before[key] for key, count in open_after.items())
 
 
 def _codes(findings: Iterable[Finding]) -> Counter[tuple[str, str]]:
     return Counter((finding.code, finding.filename) for finding in findings)
 
 
-def _right_sites(result: LintResult) -> Counter[tuple[str, str]]:
-    return Counter((site.filename, site.qualname) for site in result.sites if site.verdict in RIGHT)
+def _sites(result: LintResult, verdicts: tuple[str, ...]) -> Counter[tuple[str, str]]:
+    return Counter((site.filename, site.qualname) for site in result.sites if site.verdict in verdicts)
