@@ -65,6 +65,20 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES.get(name, "attnlint.interface")), name)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext attnlint`: findings under each cell that was run, and the magic `%attnlint`."""
+    from attnlint.ipython import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext attnlint`."""
+    from attnlint.ipython import unload
+
+    unload(shell)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 

@@ -329,7 +329,7 @@ def check_values(table: Mapping[str, Any], where: str, prefix: str = "", base: s
                 + "): a file may come with the code that is linted; take it out there"
             )
         checked[key] = check_value(option, value, f"{where}: `{prefix}{key}`", base)
-        if option.is_written and not by_user and not _lies_in(checked[key], base):
+        if option.is_written and not by_user and checked[key] and not _lies_in(checked[key], base):
             raise ConfigError(
                 f"{where}: `{prefix}{key}` leads out of the folder of its file, and what is written there may be anyone's: "
                 f"name a path in that folder, or give `--{key}` on the command line"

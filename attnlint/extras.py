@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PACKAGES = {"probe": "numpy rich", "server": "'pygls>=2.0'", "audit": "'distributed>=2024.8' pyarrow fsspec"}
+PACKAGES = {"probe": "numpy rich", "server": "'pygls>=2.0'", "audit": "'dask>=2024.8' 'distributed>=2024.8' 'fsspec>=2024.6' 'pyarrow>=15'"}
 
 
 def remedy(extra: str) -> str:

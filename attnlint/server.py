@@ -285,6 +285,8 @@ class Session:
             buffer = self._buffers.get(uri)
             if buffer is None or buffer.owner != uri:
                 return None
+            if buffer.language == "python" and path.endswith(".ipynb"):
+                path += ".py"  # JupyterLab sends a notebook's cells as one text of Python, under the notebook's own name
             return Opened(uri, path, root, (Text(uri, buffer.language, buffer.text, buffer.version),))
         texts = []
         for cell in notebook.cells:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from attnlint import fixes
 from attnlint.domain.values import Mask, Origin, Tensor
 from attnlint.evaluate.powers import called
-from attnlint.fixes import available
 from attnlint.rule import Report, Rule
 from attnlint.sites.roles import carrier_of, code, is_sure, size_name
 from attnlint.sites.sites import AttentionSite
@@ -98,7 +98,7 @@ class MaskHeadOrder(Rule):
                 continue
             for origin in _repeats(mask, mask.mask):
                 count = _count(origin.node)
-                held = available.place(site, origin).evaluate(count) if count is not None else None
+                held = fixes.available.place(site, origin).evaluate(count) if count is not None else None
                 if held is None or site.facts.equal(atoms[0].size, atoms[1].size):
                     continue
                 inner = called(origin.node) == "repeat_interleave" if isinstance(origin.node, cst.Call) else False

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attnlint.fixes import misreading, repair
+    from attnlint.fixes import available, misreading, repair
 
-_LOADED_LATE = ("misreading", "repair")
+_LOADED_LATE = ("available", "misreading", "repair")
 
 
 def __getattr__(name: str) -> Any:
@@ -17,4 +17,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["misreading", "repair"]
+__all__ = ["available", "misreading", "repair"]

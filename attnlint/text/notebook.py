@@ -70,6 +70,7 @@ class NotebookDocument(Document):
         except NotJson as error:
             self.broken = Problem(error.position, str(error))
         rows: list[str] = []
+        written = _written(self.cells)
         for cell in self.cells:
             first = len(rows) + 1
             self.firsts.append(first)
@@ -77,7 +78,7 @@ class NotebookDocument(Document):
             self._indents.append(indent)
             self._sources.append(source.split("\n"))
             try:
-                python, problem = python_of(source)
+                python, problem = python_of(written.get(cell.number, source))
             except RecursionError:
                 notes.append(f"cell {cell.number} not analysed: {TOO_DEEP}")
                 python, problem = "", None
@@ -361,6 +362,37 @@ def is_python(document: dict[str, Any]) -> bool:
         if isinstance(section, dict) and isinstance(section.get(name), str):
             return bool(section[name].lower() in ("python", "ipython", "python3"))
     return True
+
+
+_WRITEFILE = re.compile(r"\s*%%(?:writefile|file)\b[^\n]*\.py[ \t]*(?=\n)")
+
+
+def _written(cells: Sequence[Cell]) -> dict[int, str]:
+    """The cells that are written to a Python file, without the row that says so, by number.
+
+    Such a file is a module of its own. Its text is read with the other cells where it binds no name that another of them binds, imports
+    set aside: nothing that is said of either then rests on the other.
+    """
+    sources = {cell.number: without_indent(normalise(cell.source))[0] for cell in cells}
+    found = {number: _WRITEFILE.sub("", source, count=1) for number, source in sources.items() if _WRITEFILE.match(source)}
+    if not found:
+        return {}
+    bound = {number: _bound(found[number] if number in found else without_magics(source)) for number, source in sources.items()}
+    return {
+        number: source
+        for number, source in found.items()
+        if not any(bound[number] & names for other, names in bound.items() if other != number)
+    }
+
+
+def _bound(source: str) -> set[str]:
+    """The names that a text binds other than by importing them; none where it does not parse."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    definitions = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+    return definitions | {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def python_of(source: str) -> tuple[str, Problem | None]:

@@ -247,11 +247,11 @@ def encoded(text: str) -> bytes:
 
 
 def load(data: bytes, path: str) -> Document:
-    """The document of a file, by its name: notebook, Markdown or Python."""
-    return _loader(path)(data)
+    """The document of a file, by its name: notebook, Markdown or Python; a script may be a notebook all the same."""
+    return _loader(path, data)(data)
 
 
-def _loader(path: str) -> Callable[[bytes], Document]:
+def _loader(path: str, data: bytes) -> Callable[[bytes], Document]:
     lower = path.lower()
     if lower.endswith(".ipynb"):
         from attnlint.text.notebook import NotebookDocument
@@ -261,4 +261,9 @@ def _loader(path: str) -> Callable[[bytes], Document]:
         from attnlint.text.markdown import MarkdownDocument
 
         return MarkdownDocument
+    if b"# %%" in data or b"#%%" in data or b"# In[" in data:
+        from attnlint.text import scripts
+
+        if scripts.PERCENT.search(data):
+            return scripts.PercentDocument
     return PythonDocument

@@ -323,6 +323,7 @@ TIMM = [
     "xcit_nano_12_p16_384",
 ]
 
+KEYLESS = "the first frames of a stream see no key: their rows are NaN"
 T5 = "T5's design: no scale; its root is folded into the initialisation of q"
 MULTIPLIER = "a setting: the default attention_multiplier is not 1/sqrt(head_dim) at these sizes"
 SCALAR = "a setting: query_pre_attn_scalar, 256 by default, whatever the head size"
@@ -332,7 +333,6 @@ LEARNED = "the temperature is learned, or the logits are mixed by a learned laye
 WIDTH = "CvT scales by the root of the whole embedding, not of the head"
 UNSCALED = "GPT-Neo's design: it was trained without a scale"
 CSAT = "its spatial attention has no scale in the code, and pretrained weights that fit that"
-DIAGONALS = "sliding chunks are written as padded diagonals into one buffer: the product is lost on the way, nothing is claimed"
 BLOCKS = "the blocks are multiplied by a sparse operator of its own: nothing is claimed"
 
 FLAGS: dict[str, tuple[str, str]] = {
@@ -352,10 +352,10 @@ FLAGS: dict[str, tuple[str, str]] = {
     "inkling2_loop_text": ("skipped", LEARNED),
     "inkling2_text": ("skipped", LEARNED),
     "inkling_text": ("skipped", NORMED),
-    "longformer": ("not-observed", DIAGONALS),
     "longt5": ("fault", T5),
     "mra": ("not-observed", BLOCKS),
     "mt5": ("fault", T5),
+    "nemotron_asr_streaming_encoder": ("fault", KEYLESS),
     "muse_glimmer_text": ("skipped", NORMED),
     "muse_spark_text": ("skipped", NORMED),
     "openai_privacy_filter": ("fault", YARN),

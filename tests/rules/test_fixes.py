@@ -42,6 +42,10 @@ UNFIXED = {
     "torch/missing_where_the_kernel_is_changed_too_late": "a factor at the product would scale the other path twice",
     "torch/missing_on_one_of_many_paths": "whether the products with positions are to be scaled along is not in the file",
     "torch/missing_helper_default_one": "the helper that lacks the factor is right for its other callers",
+    "torch/double_on_one_of_three_paths": "the function that scales is handed the module, which one of its callers may fill in otherwise",
+    "torch/wrongdim_constructor_argument_of_instance": "the class that scales is right for who hands it the size of a head",
+    "torch/wrongdim_latent_keys_absorbed_root_of_width": "the width that the keys would have has no name",
+    "numpy/missing_script_integers": "the product stands beside random integers whose size has no name",
 }
 
 
@@ -202,7 +206,7 @@ def test_windows_line_ends_and_indentation_of_a_call_over_several_rows_are_kept(
 
 def test_a_second_run_changes_nothing(attnlint: Callable[..., Any]) -> None:
     once, _ = fix_of(attnlint, model("logits = q @ k.mT / self.width ** 0.5"))
-    assert fix_of(attnlint, once) == (once, "")
+    assert fix_of(attnlint, once) == (once, "1 attention in 1 file: 1 proved\n")
 
 
 def test_scales_are_changed_only_where_unsafe_fixes_are_allowed(attnlint: Callable[..., Any]) -> None:
