@@ -21,7 +21,7 @@ CIRCLES = [
     "evaluate.arithmetic evaluate.expressions evaluate.layers evaluate.layers_keras evaluate.operations evaluate.state evaluate.tensors",
     "probe.measure probe.trace",
     "probe.numpy_backend probe.taken_in probe.watching",
-    "text.markdown text.notebook text.source",
+    "text.markdown text.notebook text.scripts text.source",
 ]
 
 

@@ -250,4 +250,4 @@ def test_without_its_packages_the_remedy_is_told(tmp_path):
     code = "import sys; sys.modules['distributed'] = None; from attnlint.cli import main; sys.exit(main(['audit', 'x', '--to', 'y']))"
     done = subprocess.run([command()[0], "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'distributed" in done.stderr and "Traceback" not in done.stderr
+    assert "pip install 'dask" in done.stderr and "Traceback" not in done.stderr

@@ -355,7 +355,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "longt5": ("fault", T5),
     "mra": ("not-observed", BLOCKS),
     "mt5": ("fault", T5),
-    "nemotron_asr_streaming_encoder": ("fault", KEYLESS),
+    "nemotron_asr_streaming_encoder-eager": ("fault", KEYLESS),
     "muse_glimmer_text": ("skipped", NORMED),
     "muse_spark_text": ("skipped", NORMED),
     "openai_privacy_filter": ("fault", YARN),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -221,6 +224,16 @@ def test_mlflow_offline(x, tmp_path, monkeypatch):
                 model(x)
     history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "attention/Plain/entropy")
     assert [(m.step, m.value) for m in history] == [(r.step, pytest.approx(r.entropy)) for r in monitor.records if r.head is None]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def torchvision_operators() -> None:
+    """A torchvision beside another build of torch than its own imports only where its operators are declared."""
+    if importlib.util.find_spec("torchvision") is not None:
+        sys.path.insert(0, str(Path(__file__).parents[1] / "ecosystem"))
+        import tiny
+
+        tiny.declare_torchvision_operators()
 
 
 def test_the_callback_of_transformers(tmp_path):
