@@ -507,7 +507,8 @@ class Expressions(Engine):
         else:
             return None
         words = [word.evaluated_value for word in elements if isinstance(word, cst.SimpleString)]
-        return [word for word in words if isinstance(word, str)] if len(words) == len(elements) and words else None
+        texts = [word for word in words if isinstance(word, str)]  # and no bytes
+        return texts if len(texts) == len(elements) and texts else None
 
     def _words(self, left: cst.BaseExpression, texts: list[str], operator: str, comparison: cst.ComparisonTarget) -> tuple[Path, Path]:
         """What a test for one of some words says of what the name holds now, which may differ between paths."""
@@ -519,7 +520,8 @@ class Expressions(Engine):
         words = [
             one.value.evaluated_value for one in patterns if isinstance(one, cst.MatchValue) and isinstance(one.value, cst.SimpleString)
         ]
-        return [word for word in words if isinstance(word, str)] if len(words) == len(patterns) else None
+        texts = [word for word in words if isinstance(word, str)]
+        return texts if len(texts) == len(patterns) and texts else None
 
     def one_of_words(self, held: Value | None, stem: str, texts: list[str], printed: str, operator: str = "in") -> tuple[Path, Path]:
         """What it says that something is one of some words, and that it is none."""

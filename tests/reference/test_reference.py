@@ -31,7 +31,7 @@ def masks():
 CASES = {
     "plain": {},
     "scale": {"scale": 0.37},
-    "negative scale": {"scale": -0.2},
+    "negative scale": {"scale": -0.2},  # attnlint: ignore[inverted-scale] the reference takes any scale
     "causal": {"causal": True},
     **{f"mask {name}": {"mask": mask} for name, mask in masks().items()},
     "causal and scale": {"causal": True, "scale": 1.0},
